@@ -188,10 +188,10 @@ def test_a_long_forecast_is_by_week_with_the_lowest_day_inside(desk: Workspace) 
         ("2026-11-05,1.250,EUR,,,", "line 2: '1.250' may have decimals or thousands"),
         ("2026-11-05,12x,EUR,,,", "line 2: amount: '12x' is not an amount"),
         ("31 Feb,12,EUR,,,", "line 2, date"),
-        ("2026-11-05,12.00,EUR,NL91ABNA0417164301,,", "is no account of treasury.toml; is it"),
+        ("2026-11-05,12.00,EUR,NL91ABNA0417164301,,", "is not an account in treasury.toml; is it"),
         ("2026-11-05,12.00,EUR,,,monht", "every: 'monht' is not known; is it month"),
         ("2026-11-05,,EUR,,,", "line 2: amount is empty"),
-        ("2026-11-05,12.00,EUE,,,", "line 2: 'EUE' is no currency"),
+        ("2026-11-05,12.00,EUE,,,", "line 2: 'EUE' is not a currency"),
         ("2026-11-05,12.00,USD,NL91ABNA0417164300,,", "is not declared in 'USD'"),
     ],
 )

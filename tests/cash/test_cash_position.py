@@ -100,7 +100,7 @@ def test_totals_are_valued_by_named_rates_and_say_what_has_none(cash: Cash) -> N
 
 
 def test_a_currency_that_does_not_exist_is_refused(month_end: Workspace) -> None:
-    with pytest.raises(InputError, match="'EUX' is no currency"):
+    with pytest.raises(InputError, match="'EUX' is not a currency"):
         month_end.cash(in_currency="EUX")
     with pytest.raises(InputError, match="between 1 and 400"):
         month_end.cash(0)

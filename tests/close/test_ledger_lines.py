@@ -75,7 +75,7 @@ def test_an_ambiguous_amount_is_asked_about_and_answered_in_the_mapping() -> Non
         ("account,currency,balance\n1200,EUR,1.000,00\n", "line 2: 4 cells for 3 columns"),
         ("Konto;Währung;Saldo\n1200;EUR;2,00\n1300;EUR;3.00\n1400;EUR;4,00\n", "line 3: "),
         ("Konto;Währung;Saldo\n1200;EUR;-2,00 S\n", "line 2: 'S' and '-2,00' disagree"),
-        ("Konto;Währung;Saldo;S/H\n1200;EUR;2,00;X\n", "line 2: 'X' is no mark"),
+        ("Konto;Währung;Saldo;S/H\n1200;EUR;2,00;X\n", "line 2: 'X' does not mark"),
         ("Konto;Währung;Saldo\n;EUR;2,00\n", "line 2: account is empty"),
         ("Konto;Währung;Saldo\n1200;EUR;\n", "line 2: balance is empty"),
     ],

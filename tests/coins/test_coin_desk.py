@@ -236,7 +236,7 @@ def test_a_pool_on_two_chains_is_compared_only_if_both_balances_are_proved(
 
     problem, name, notes = held(unknown)
     assert problem == ""
-    assert "USDC is not compared with balances: 1 wallet of it not proved" in notes
+    assert "USDC is not compared with balances: 1 wallet not proved" in notes
     chains = ["company wallet on ARBITRUM", "company wallet on BASE"]
     assert name == " and ".join(chains if is_first else chains[::-1])
     proved, _, _ = held(unknown | {"proved": True, "opening": Decimal(7), "closing": Decimal(7)})
@@ -293,7 +293,7 @@ def test_with_one_pool_the_same_event_needs_no_wallet(
     coins = under(without_evidence, history_of(text, tmp_path / "terms")).coins
     row = pool_of(coins, "EURC")
     assert (row["problem"], row["disposed_quantity"]) == ("", 6100)
-    assert "EURC is not compared with balances: 2 wallets of it not proved" in coins.notes
+    assert "EURC is not compared with balances: 2 wallets not proved" in coins.notes
 
 
 def test_a_month_closed_as_one_pool_is_not_divided_automatically(

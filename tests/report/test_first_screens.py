@@ -132,7 +132,7 @@ def test_a_month_and_a_row_may_be_given_in_any_way(month_end: Workspace, october
 
 def test_a_row_that_does_not_exist_suggests_the_nearest(morning: Status) -> None:
     assert len(morning.listed("other")) == 0
-    with pytest.raises(InputError, match="'deside' is no row of this screen; is it decide"):
+    with pytest.raises(InputError, match="'deside' is not a row of this screen; is it decide"):
         morning.listed("deside")
 
 

@@ -318,7 +318,7 @@ def test_a_fee_that_rounding_cannot_explain_is_flagged_at_its_rate() -> None:
     shown = page(reconciliation(fee_requests=fees))
     assert "CHECK: EUR 0.50 more than on-ramp tier 1 gives" in shown.text
     assert "1 to check, 1 not computed" in shown.text
-    assert "at 0.924, +9.75 bp to 1 other" in shown.text
+    assert "at 0.924, +9.75 bp from 1 other" in shown.text
     flagged = [a["class"] for a in shown.named("span") if (a["class"] or "").startswith("badge")]
     assert flagged.count("badge bad") == 1
 

@@ -102,14 +102,15 @@ class Rolled(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     unfinished actions at the service, as in ACTIONS. `accepted` are the agreements to carry, by
     item; `limits` the amounts below which an item does not block, as in LIMITS; `remarks` as in
     ITEM_REMARKS, and `owners` as in ITEM_OWNERS. `attachments` are the files that the month's pack
-    carries, as in ATTACHMENTS. These use the journal's entries up to `agreed_to`. `coins` are the
-    opening coins, and `exposure_limits` the limits on money with the provider, as in
-    EXPOSURE_LIMITS. `scope` has the accounts that are not compared with the books, as in SCOPE.
-    `decisions` counts the journal's decisions up to `head`. `journal_problem` is
-    why the journal does not verify, or empty. `acts` returns the acts behind the close, as in
-    CONTROLS; `before` the figures of the closed months before, as in FIGURES; and `thresholds` the
-    changes that need an explanation, as in CHANGE_THRESHOLDS. `own_flows` are the company's own
-    expected flows. These are called on demand.
+    carries, as in ATTACHMENTS. All of `accepted` to `attachments` are read from the journal's
+    entries up to `agreed_to`. `coins` are the opening coins, and `exposure_limits` the limits on
+    money with the provider, as in EXPOSURE_LIMITS. `scope` has the accounts that are not compared
+    with the books, as in SCOPE. `decisions` counts the journal's decisions up to `head`.
+    `journal_problem` is why the journal does not verify, or empty.
+
+    Four functions are called on demand. `acts` returns the acts behind the close, as in CONTROLS;
+    `before` the figures of earlier closed months, as in FIGURES; `thresholds` the changes that need
+    an explanation, as in CHANGE_THRESHOLDS; and `own_flows` the company's own expected flows.
     """
 
     printed: ClassVar[Sequence[str]] = ("roll_forward",)
@@ -259,7 +260,7 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
     def notes_on(self, subject: str, owner: str = "") -> str:
         """Return the owner, remarks and number of files of an account or step; empty if none.
 
-        `owner` is the owner if it is not the one assigned to this id.
+        `owner`, if given, is used instead of the owner assigned to this id.
         """
         owner = owner or self._owners.get(subject, "")
         words = [f"owner {clean(owner)}"] if owner else []
@@ -301,8 +302,8 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
 def are_services_used(r: Reconciliation, synced: datetime | None) -> bool:
     """Return whether the company uses the services.
 
-    Removing them from the settings is not enough: if they were ever read, their records may still
-    be open.
+    Services that were removed from the settings count as used if they were ever read, because their
+    records may still be open.
     """
     return r.basis is None or r.basis.question.uses_services or synced is not None
 

@@ -169,7 +169,7 @@ def _row(
 
 
 def _entries(knowledge: Knowledge, ids: set[str]) -> dict[str, dict[str, Any]]:
-    """Return these lines on our own accounts in their current form, including superseded ones."""
+    """Return the lines with these ids on our own accounts, as they are now, superseded or not."""
     rows = knowledge.snapshot.select(
         step_sql("treasury.close.steps", "entries_of_ids"), {"ids": sorted(ids)}
     ).to_pylist()

@@ -106,7 +106,7 @@ def _catalogue() -> dict[str, Table]:
 
 @cache
 def read_tables() -> dict[str, tuple[str, ...]]:
-    """Return the tables and histories that the steps read, each with its sort columns."""
+    """Return the tables and histories that the steps or the report read, with sort columns."""
     read = _BESIDE.union(*(step.reads for step in (*STEPS, *COIN_STEPS, *EXPOSURE_STEPS)))
     tables: dict[str, tuple[str, ...]] = {}
     for table in _catalogue().values():

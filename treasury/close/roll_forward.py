@@ -121,7 +121,7 @@ class RollForward(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
     items: Table
 
     def sheets(self) -> Mapping[str, Table]:
-        """Return the totals, and the request behind each, by sheet name."""
+        """Return the totals, and the requests behind them, by sheet name."""
         return {"Roll-forward": self.totals, "Open items": self.items}
 
     @property

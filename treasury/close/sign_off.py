@@ -303,7 +303,7 @@ def foresee_step(
 ) -> CloseStep:
     """Return a step of a month's close for this person: its sentence, and any refusal.
 
-    The checks are those of the step itself; only a signature reproduces the prepared month too.
+    The checks are those of the step itself, but only signing also recomputes the prepared month.
     Raise InputError for an unknown step.
     """
     month, preparation = closing.r.month, closing.preparation
@@ -496,7 +496,7 @@ def _require_as_prepared(
 
 
 def unaccepted_refusal(closing: Closing) -> ActionRefused | None:
-    """Return that an item of a prepared month blocks without acceptance, or None."""
+    """Return the refusal if an item of a prepared month blocks without acceptance, else None."""
     month, blocking = closing.r.month, closing.items.blocking
     if not len(blocking):
         return None

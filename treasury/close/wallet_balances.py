@@ -2,7 +2,7 @@
 
 The balance at the start or end of the month is computed from a stated balance and the movements in
 an export, if the export covers the whole time in between. A delivery counts as seen if the export
-has its hash, asset, amount and address. Gas leaves the native coin in addition to transfers:
+has its hash, asset, amount and address. Gas reduces the native coin in addition to transfers:
 opening + in - out - gas = closing, if an export lists gas. Evidence that contradicts the records
 blocks a close; missing evidence does not.
 """

@@ -24,8 +24,7 @@ from treasury.report.report_page import page_environment
 _TEMPLATE: Final = "confirmation.html"
 _BLANK: Final = Cell()
 _NO_YEAR: Final = 0
-"""A year that never occurs. Dates of the reporting year omit the year, so here all show it.
-"""
+"""A year that never occurs: dates of the given year omit the year, so here all dates show it."""
 
 
 def confirmation_letter(exposure: ProviderExposure) -> str:

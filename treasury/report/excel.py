@@ -203,7 +203,7 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "coin_lots_before": closing.rolled.coins.lots,
         "coin_events_before": closing.rolled.coins.events,
     }
-    # Packs of earlier versions lack these tables, and a month without them does too.
+    # These tables are left out if they are empty, because packs of earlier versions lack them.
     before, thresholds = closing.rolled.before(), closing.rolled.thresholds()
     later = {
         "controls": closing.controls.acts.arrow,

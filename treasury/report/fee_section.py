@@ -128,7 +128,8 @@ def _exchange(row: Mapping[str, Any]) -> str:
     at = f"at {value_text(row['exchange_rate'])}"
     if row["rate_deviation_bp"] is None:
         return at
-    return f"{at}, {row['rate_deviation_bp']:+,.2f} bp to {count(row['others_that_day'], 'other')}"
+    others = count(row["others_that_day"], "other")
+    return f"{at}, {row['rate_deviation_bp']:+,.2f} bp from {others}"
 
 
 def _accruals(r: Reconciliation) -> Grid:

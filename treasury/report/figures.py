@@ -247,7 +247,7 @@ def conversion_costs_words(costs: Frame) -> str:
         f" on {count(row['conversions'], 'conversion')}"
         for row in rows
     )
-    return f"Difference to the reference rates: {'; '.join(parts)}."
+    return f"Difference from the reference rates: {'; '.join(parts)}."
 
 
 def _valued_pairs(costs: Frame) -> list[dict[str, Any]]:
@@ -268,8 +268,8 @@ def _pair_label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> st
 def aged_items(items: Iterable[OpenItem], at: date) -> tuple[list[dict[str, Any]], str]:
     """Return the items that totals include, with their age in calendar days, and a note.
 
-    Items without a first day, balances and ledger differences are left out. The note states the
-    day to which the ages count, and how many items are left out.
+    Balances, ledger differences, and items without a counted amount or a first day are left out.
+    The note states the day to which the ages count, and how many items are left out.
     """
     each = list(items)
     rows = [
@@ -497,8 +497,8 @@ def _rate_panel(axes: Axes, month: Month, currency: str, rows: Sequence[Mapping[
         ("on-ramp", "● on-ramp", INK["first"], "o"),
         ("off-ramp", "■ off-ramp", INK["second"], "s"),
     ):
-        # Requests of a day with rates within a basis point share one point, because separate points
-        # would overlap.
+        # Requests of a day whose rates round to the same basis point share one point, because
+        # separate points would overlap.
         points = sorted(
             {
                 (row["completed_on"].day, round(row["rate_bp"]))

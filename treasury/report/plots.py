@@ -234,6 +234,11 @@ def exposure(stood: ProviderExposure) -> Figure:
     Figure
         The total by day in the reporting currency, with its limit.
 
+    Raises
+    ------
+    InputError
+        If the value is not an exposure.
+
     Examples
     --------
     >>> plots.exposure(t.exposure("2026-10"))

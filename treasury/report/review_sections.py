@@ -69,7 +69,7 @@ def controls_section(closing: Closing) -> Section:
             sheet="Controls",
         ),
         make_grid(
-            "Acts alone, in bulk or against a contradiction, and changes of the policy",
+            "Acts alone, in bulk or against a contradiction, and changes to policy or scope",
             heads,
             controls.special(),
             act_row,
@@ -88,14 +88,14 @@ def controls_section(closing: Closing) -> Section:
 
 
 def month_on_month_section(closing: Closing) -> Section:
-    """Return each account's figures beside those of the closed months before."""
+    """Return each account's figures next to those of earlier closed months."""
     compared = closing.month_on_month
     title = "Month on month"
     if not compared.months:
         words = "The month before is not closed, so there are no figures to compare."
         return Section("month-on-month", title, words)
     grid = make_grid(
-        f"{closing.r.month} beside {compared.months[0]}",
+        f"{closing.r.month} compared with {compared.months[0]}",
         "Account | What | >Now | >Before | >Change | Compared with | Explanation",
         compared.changes.arrow,
         _change_row,
@@ -176,7 +176,7 @@ def assumptions_section(closing: Closing) -> Section:
     notes = (
         f"Days and months are those of {closing.zone.key}; a bank's date has no hour.",
         "Both legs of an own transfer are one amount.",
-        "Only booked lines count. Matched: a whole reference proves it, no fact contradicts it.",
+        "Only booked lines count. Matched: a whole reference proves it and no fact contradicts it.",
         "Fees belong to the month in which a request completed (SUCCEEDED).",
         "Coins sent to a company wallet: delivered by the service, unless evidence was added.",
         "Ledger: not provided."

@@ -70,7 +70,7 @@ def unknown_screen(question: Question, snapshot: Snapshot, *, why: str) -> str:
 
 
 def missing_steps(snapshot: Snapshot, *, uses_services: bool) -> str:
-    """Return the commands that bring a source of which nothing is stored; empty if all are."""
+    """Return the commands that fetch what is not stored yet; empty if every source is stored."""
     is_unread = uses_services and synced_at(snapshot) is None
     steps = ["treasury sync"] if is_unread else []
     steps += [] if _stored_statements(snapshot) else ["treasury statements add FILE"]
@@ -169,7 +169,7 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def overdue_words(row: dict[str, Any]) -> str:
-    """Return `1 TARGET day`, or an empty text if it is not overdue."""
+    """Return `1 TARGET day`, or an empty text if the request is not overdue."""
     return count(row["overdue"], row["overdue_unit"]) if row["overdue"] > 0 else ""
 
 

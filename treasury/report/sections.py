@@ -81,7 +81,7 @@ _TONES: Final = {
 }
 
 _ITEMS_SHOWN: Final = 20
-"""Number of outstanding items that the page lists of an account."""
+"""Maximum number of outstanding items of an account that the page lists."""
 
 
 def sections(closing: Closing) -> list[Section]:

@@ -68,7 +68,9 @@ class WorkspaceCash(WorkspaceClose):
 
         code = None if in_currency is None else in_currency.strip().upper()
         if code is not None and code not in EXPONENTS:
-            raise InputError(f"{in_currency!r:.20} is no currency", do="write a code such as EUR")
+            raise InputError(
+                f"{in_currency!r:.20} is not a currency", do="write a code such as EUR"
+            )
         accounts, zone, now = self.settings.accounts, self.settings.zone, self.now()
         own = kept_flows(self.folder, accounts) if flows is None else read_flows(flows, accounts)
         month = Month.of(now.astimezone(zone).date())

@@ -49,13 +49,13 @@ VALUES: Final = grouped_schema(
 )
 """One row per kind of funds: its value over all currencies.
 
-`currencies` are the ones in the value, `without` names those without a reference rate. The table is
-empty without a currency for the values.
+`currencies` is the number of currencies in the value, and `without` names those without a reference
+rate. The table is empty if no currency for the values was requested.
 """
 _FOLLOWS: Final = timedelta(days=31)
 """The time after a month's end within which the known flows follow from its balances."""
 _RATE_DAYS: Final = 7
-"""A rate that was published at most so many days ago values an amount of today."""
+"""The maximum age, in days, of a rate that values an amount of today."""
 _DAY: Final = timedelta(days=1)
 
 
@@ -97,7 +97,7 @@ class Cash(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def lowest(self) -> Table:
-        """The row of the forecast with the lowest balance of each currency."""
+        """The row with the lowest balance of each currency in the forecast."""
         rows = self.forecast.arrow.filter(self.forecast.arrow["is_lowest"])
         return Table(rows, zone=self.zone, keys=self.key_columns["forecast"])
 
@@ -110,7 +110,11 @@ class Cash(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     @property
     def apart(self) -> Table:
-        """The flows in no sum: without a date, not seen though their date has passed, or later."""
+        """The flows in no sum.
+
+        They have no date or amount, were not seen though their date has passed, or are later than
+        the forecast.
+        """
         return self._flows(self.flows.arrow.filter(self.flows.arrow["day"].is_null()))
 
     def _flows(self, rows: pa.Table) -> Table:
@@ -151,8 +155,9 @@ def cash_of(
 ) -> Cash:
     """Return the answer from a position at `now` and the reconciliation of its month.
 
-    Without a snapshot, no flow is known. `own` are the company's own flows. With `in_currency`,
-    amounts are valued by `rates`. Raise InputError if `days` is not between 1 and 400.
+    Without a snapshot, only the flows that the position reports are known. `own` are the company's
+    own flows. With `in_currency`, amounts are valued by `rates`. Raise InputError if `days` is not
+    between 1 and 400.
     """
     number: object = days
     if not isinstance(number, int) or not 1 <= days <= LONGEST:
@@ -219,7 +224,7 @@ def month_cash(
 def _value(
     row: Mapping[str, Any], rates: ReferenceRates, today: date, in_currency: str
 ) -> dict[str, Any]:
-    """Return the columns of a row's value, by the last rate published up to today."""
+    """Return the value columns of a row, by the last rate of the past seven days."""
     base: dict[str, Any] = {"value_currency": in_currency}
     if row["amount"] is None:
         return base | {"valued_by": "the amount is not known"}

@@ -28,10 +28,10 @@ FORECAST: Final = grouped_schema(
 """One row per currency and day, or per week from 60 days on.
 
 `balance` is `opening` + `money_in` - `money_out`. The first `opening` is the proved balance: of the
-own banks for a currency, of own wallets and custodial accounts for a coin. Both are null if no
-account of the currency is proved. `lowest` is the lowest balance at the end of one of its days, and
-`flows` counts its flows. `is_lowest` marks the row with the currency's lowest balance, the first of
-several.
+own banks for a currency, of own wallets and custodial accounts for a coin. The balances are null if
+no account of the currency is proved. `lowest` is the lowest balance at the end of a day in the row,
+and `flows` counts the row's flows. `is_lowest` marks the row with the currency's lowest balance,
+the first of several.
 """
 FLOORS: Final = grouped_schema(
     (TEXT, "account", "name", "currency"),
@@ -40,13 +40,13 @@ FLOORS: Final = grouped_schema(
     (amount_in("currency"), "unassigned"),
     (TEXT, "verdict"),
 )
-"""One row per account with a floor in `[[accounts]]`.
+"""One row per own bank account with a floor in `[[accounts]]`.
 
-`lowest` is the lowest balance from the flows that name the account, or of all flows of its currency
-if it is the only own account in it. `unassigned` is the sum of the money out that names no account.
-`verdict` is `above` if the balance stays above the floor even if the account pays `unassigned`,
-`below` if the account's own flows are enough, `depends` for all others, and `not_proved` without a
-proved balance.
+`lowest` is the lowest balance after the flows that name the account. If it is the only own account
+in its currency, flows that name no account count too; otherwise `unassigned` is the sum of those
+that go out. `verdict` is `above` if the balance does not fall below the floor even if the account
+pays `unassigned`, `below` if its own flows alone bring it below the floor, `depends` for all
+others, and `not_proved` without a proved balance.
 """
 _DAY: Final = timedelta(days=1)
 _ZERO: Final = Decimal(0)
@@ -57,7 +57,7 @@ _Row = Mapping[str, Any]
 def forecast(
     positions: Sequence[_Row], flows: Iterable[Flow], clock: FlowClock
 ) -> list[dict[str, Any]]:
-    """Return the rows of FORECAST for every currency of a bank account or with a flow."""
+    """Return the rows of FORECAST for every currency with an own bank account or a flow."""
     starts = _starts(positions)
     by_currency: dict[str, list[Flow]] = defaultdict(list)
     for flow in flows:

@@ -77,7 +77,7 @@ _BETWEEN_BANKS: Final = "between own bank accounts"
 _REQUESTS: Final = step_sql("treasury.close.cash.steps", "open_requests")
 _BOOKED: Final = step_sql("treasury.close.cash.steps", "booked_movements")
 _NEAR: Final = timedelta(days=5)
-"""The days around its date within which a booked line may be an own flow."""
+"""The maximum time between the date of an own flow and the booked line that shows it."""
 _DAY: Final = timedelta(days=1)
 
 _Row = Mapping[str, Any]
@@ -86,8 +86,8 @@ _Row = Mapping[str, Any]
 class FlowClock(msgspec.Struct, frozen=True):
     """Today, the last day of the forecast, and the last days that evidence covers.
 
-    `service_to` is the last full day that the services were read. `proved_to` has the day of each
-    account's proved balance by account and currency.
+    `service_to` is the last day that the services' records cover completely. `proved_to` has the
+    day of each account's proved balance by account and currency.
     """
 
     today: date

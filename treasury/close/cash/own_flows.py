@@ -1,8 +1,8 @@
 """The company's own expected payments and receipts, from a file, a table or the journal.
 
 A row has a date, an account, an amount (negative for money out), a currency and a text. A row with
-`every` repeats. A date on which TARGET is closed moves to the next TARGET day, or to the previous
-one with `if_closed`. Only euros have a calendar.
+`every` repeats. The date of a flow in euros on which TARGET is closed moves to the next TARGET day,
+or to the previous one if `if_closed` is `previous`. Dates in other currencies do not move.
 """
 
 from __future__ import annotations
@@ -97,7 +97,10 @@ class OwnFlow(msgspec.Struct, frozen=True, kw_only=True):
     moves_back: bool = False
 
     def days(self, today: date, last: date) -> Iterator[tuple[date, date]]:
-        """Yield each planned day up to `last`, with the day to which the calendar moves it."""
+        """Yield each planned day, with the day up to `last` to which the calendar moves it.
+
+        The days of a flow that repeats start 31 days before today.
+        """
         first = today - _LOOK_BACK if self.every else date.min
         for planned in self._planned(last + _LOOK_BACK):
             moved = self._moved(planned)
@@ -148,7 +151,7 @@ def read_flows(
     Returns
     -------
     list of OwnFlow
-        One flow per row; one that repeats is one flow.
+        One flow per row, even if it repeats.
 
     Raises
     ------
@@ -213,7 +216,7 @@ def _file_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         where, written = f"{path}, line {line.number}", line.values["amount"]
         if not sign and {",", "."} & set(written):
             raise InputError(
-                f"{where}: {written!r:.40} may have decimals or thousands after its sign",
+                f"{where}: {written!r:.40} may have decimals or thousands after its comma or point",
                 do="write an amount of the file with two decimals, such as 1234.00 or 1234,00",
             )
         try:
@@ -229,7 +232,7 @@ def _flow(where: str, row: Mapping[str, Any], declared: AbstractSet[tuple[str, s
     code, numbers = currency.upper(), {number for number, _ in declared}
     if account and account not in numbers:
         raise InputError(
-            f"{where}: {row['account']!r:.40} is no account of treasury.toml"
+            f"{where}: {row['account']!r:.40} is not an account in treasury.toml"
             f"{is_it(account, numbers)}",
             do="name a declared account, or none",
         )
@@ -239,7 +242,9 @@ def _flow(where: str, row: Mapping[str, Any], declared: AbstractSet[tuple[str, s
             do="correct the currency or the account",
         )
     if currency and code not in EXPONENTS:
-        raise InputError(f"{where}: {currency!r:.20} is no currency", do="write a code such as EUR")
+        raise InputError(
+            f"{where}: {currency!r:.20} is not a currency", do="write a code such as EUR"
+        )
     for name, values in (("every", _EVERY), ("if_closed", (_NEXT, _PREVIOUS))):
         word = row.get(name)
         if word and word not in values:

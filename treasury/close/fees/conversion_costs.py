@@ -98,7 +98,7 @@ CONVERSION_COSTS: Final = grouped_schema(
     (TEXT, "received_currency"),
     *COST,
 )
-"""One row per conversion: a completed request, or one proved by a virtual account's balances."""
+"""One row per conversion: a completed request, or one inferred from virtual accounts' balances."""
 COSTS_BY_PAIR: Final = grouped_schema(
     (TEXT, "month", "pair"),
     (INTEGER, "conversions"),
@@ -325,7 +325,7 @@ class _Values:
 
 
 class _Appraisal:
-    """Values conversions; the rates of a pair are computed once per day or time."""
+    """The valuation of conversions; the rates of a pair are computed once per day or time."""
 
     def __init__(self, rates: ReferenceRates) -> None:
         self._rates = rates
@@ -359,7 +359,7 @@ class _Appraisal:
         return values
 
     def _asked(self, recorded: pa.Table) -> tuple[list[_Asked], list[int]]:
-        """Return the distinct pairs, days and times that need rates; index them by conversion."""
+        """Return the distinct pairs, days and times that need rates, and each row's place there."""
         pair = ["fiat_currency", "crypto_currency"]
         codes = {code for name in pair for code in recorded[name].unique().to_pylist()}
         with_instants = set(filter(self._rates.has_instants, codes))

@@ -1,6 +1,6 @@
 """Fees recalculated by the tier's percentage or the service's calculator, and compared.
 
-A difference of at most one minor unit is shown with the rounding that explains it. Any other
+If a kind of rounding explains a difference of at most one minor unit, it is named. Any other
 difference is marked for a check. The conversion rate is compared with those of the pair's other
 requests on the same day.
 """
@@ -93,7 +93,7 @@ def _findings(table: pa.Table, places: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return each fee's finding for its variance; `places` are the currencies' decimals."""
     variance = table["variance"]
     size = pc.abs(variance)
-    # Arrow formats only amounts above a cent and below a thousand, with two decimals, as `finding`.
+    # Only above a cent and below a thousand, with two decimals, Arrow formats as `finding` does.
     is_short = pc.and_(pc.greater(size, Decimal("0.01")), pc.less(size, 1000))
     size = pc.if_else(pc.and_(is_short, pc.equal(places, 2)), size, None)
     size = pc.if_else(pc.equal(size, pc.round(size, 2)), size, None).cast(pa.decimal128(5, 2))

@@ -68,7 +68,7 @@ GROUPS: Final = ("month", "direction", "pair", "chain", "bank_account", "tier")
 """The columns by which sums can be grouped, in addition to the fiat currency."""
 _ALSO_CALLED: Final = {"network": "chain", "ramp_type": "direction"}
 _BY: Final = ("ramp_type", *(name for name in GROUPS if name != "direction"), "network")
-"""The names of these columns in results."""
+"""The names that the error message of `Fees.by` offers."""
 SUMS: Final = grouped_schema(
     (TEXT, "fiat_currency"),
     (INTEGER, "requests"),
@@ -210,7 +210,7 @@ class Fees(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tru
         Raises
         ------
         InputError
-            If a name is not in `GROUPS`.
+            If a name is none of these.
 
         Examples
         --------

@@ -66,8 +66,8 @@ GAS_COSTS: Final = grouped_schema(
 )
 """One row per month, use and coin: the total `gas` of `payments` transactions.
 
-`failed` is the number of failed transactions. `gas_value` is the value of those with a rate, null
-if none has one. `not_valued` counts those without a reference rate, which the values exclude.
+`failed` is the number of failed ones. `gas_value` is the value of the gas with a reference rate,
+null without any. `not_valued` counts the payments without a rate, which `gas_value` excludes.
 """
 _USED_FOR: Final = ("request", "transfer", NEITHER)
 _ABSENT: Final = "no reference rate"

@@ -1,4 +1,4 @@
--- One row per expectation that receives money from lines at one of the two month ends, with the totals at both
+-- One row per expectation that receives money from lines at either of the two month ends, with the totals at both
 -- (`first` and `last`). `came` is the total of lines that pay it only at the second month end. `gone` is the
 -- total by which its other lines pay less at the second month end than at the first.
 SELECT

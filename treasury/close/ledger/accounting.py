@@ -56,9 +56,9 @@ ROLES: Final = {
     "coin gains": "excess of disposal proceeds over the carrying amount of the coins",
     "coin losses": "excess of the carrying amount of disposed coins over the proceeds",
     "gas": "coins that company wallets paid for gas, at their value",
-    "coin impairment": "coins carried at cost, with a lower value",
-    "coin reserve": "differences between coins and their value, posted to reserves",
-    "coin revaluation": "differences between coins and their value, posted to profit and loss",
+    "coin impairment": "write-downs to a lower value of coins carried at cost",
+    "coin reserve": "changes in the value of coins, posted to reserves",
+    "coin revaluation": "changes in the value of coins, posted to profit and loss",
 }
 """The roles of postings; `bank` and `provider` are per IBAN, `wallet` and `coins` per asset."""
 
@@ -179,8 +179,8 @@ def accounting(
 ) -> Accounting:
     """Return the month's entries, by date and entry; each balances in each of its currencies.
 
-    `corrections` are lines of closed months that were decided since, as in CORRECTIONS; this month
-    posts their differences. `coins` are the entries of the measured coins.
+    `corrections` are lines of closed months that were decided after the close, as in CORRECTIONS;
+    this month posts their differences. `coins` are the entries of the measured coins.
     """
     r = matched_in_full(r)
     coins = coins or CoinBooks()

@@ -111,7 +111,9 @@ PAIRS: Final = grouped_schema(
     (INTEGER, "line"),
     (TEXT, "counterparty_name", "remittance", "entry_id"),
 )
-"""One row per pair of a posting and a bank line; or per member of several, with one side null.
+"""One row per pair of a posting and a bank line, or per member of a larger match.
+
+The columns of the other side are null for a member of a larger match.
 
 `match` is `pair`, or the number of the group or of the collective posting. The members of a group
 have one amount and days near each other, so that it is not known which posting is which line. Of a
@@ -342,7 +344,7 @@ def _by_bank_account(
 
 
 def _booked_lines(r: Reconciliation) -> dict[AccountKey, list[_BankLine]]:
-    """Return the booked lines of all months by account, those of the month without a lake."""
+    """Return the booked lines of all months by account; without a lake, only those of the month."""
     if r.basis is None:
         rows = [row | {"texts": row["remittance"]} for row in r.lines.arrow.to_pylist()]
     else:
@@ -375,7 +377,7 @@ def _account_columns(row: _Row) -> _Row:
 
 
 class _AccountBooks(msgspec.Struct, frozen=True):
-    """One bank account with its balance row, its books and its lines, for a month of two days."""
+    """One bank account with its balance row, its books and its lines, from `first` to `last`."""
 
     row: _Row
     books: _Books
@@ -438,7 +440,7 @@ class _AccountBooks(msgspec.Struct, frozen=True):
         return statement | {"finding": self._finding(statement, apart)}, items, pairs
 
     def _compared_since(self, begins: date) -> date:
-        """Return the first day that the file and the bank lines cover, at the latest the first."""
+        """Return the first day that the file and the bank lines cover, at the latest `first`."""
         covered = min((line.day for line in self.lines), default=self.first)
         return min(self.first, max(begins, covered))
 
@@ -489,7 +491,7 @@ class _AccountBooks(msgspec.Struct, frozen=True):
                 yield self._group_item(number, group)
 
     def _item(self, side: str, movement: LedgerMovement, reason: str = "") -> _Row:
-        """Return the item of a movement; its text ends with why a sum was not decided."""
+        """Return the item of a movement; its text ends with why a sum stays undecided, if any."""
         if side == IN_BOOKS:
             posting = self.books.postings[movement.number]
             own = {

@@ -28,7 +28,7 @@ COIN_ROLES: Final = frozenset(
 """The roles of measured coins: a mapping must name an account for each one that is used."""
 
 _BANKS: Final = ("bank ", "provider ")
-"""Roles of bank accounts, which may have several ledger accounts; we post to the first one."""
+"""Prefixes of keys that may name several ledger accounts; we post to the first one."""
 
 
 class LedgerTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -137,7 +137,7 @@ def read_mapping(text: str, path: str) -> LedgerAccounts:
             raise InputError(f"{path}: {key!r:.60} is not a role", do=f"use {', '.join(ROLES)}")
         of_role = value if isinstance(value, list) and key.startswith(_BANKS) else [value]
         if not of_role or not all(isinstance(name, str) and name.strip() for name in of_role):
-            raise InputError(f"{path}: {key!r:.60} names no account", do="give it as text")
+            raise InputError(f"{path}: {key!r:.60} names no account", do="write it as text")
         names[key] = tuple(name.strip() for name in of_role)
     return LedgerAccounts(
         {key: first for key, (first, *_) in names.items()},

@@ -104,7 +104,7 @@ class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
 
     @property
     def agrees(self) -> bool:
-        """Whether the ledger's file names an account, and all that it names agree with balances."""
+        """Whether the file names accounts in scope, and all of these agree or are explained."""
         findings = compared_findings(self.lines.arrow.to_pylist())
         return bool(findings) and FINE.issuperset(findings)
 

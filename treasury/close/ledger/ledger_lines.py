@@ -147,7 +147,7 @@ def ledger_lines(
 def ledger_postings(
     path: Path, content: bytes, terms: BooksTerms, *, ask: bool = False
 ) -> list[Posting]:
-    """Return the postings and opening balances in a file; errors as of `ledger_lines`.
+    """Return the postings and opening balances in a file; errors as in `ledger_lines`.
 
     Rows with totals or closing balances are left out.
     """
@@ -259,7 +259,7 @@ def _day(where: str, text: str) -> date:
 def _columns(
     path: Path, content: bytes, terms: LedgerTerms | BooksTerms, patterns: _Columns
 ) -> tuple[_Rows, _Places]:
-    """Return the rows from the line that names the columns on, and each column's place."""
+    """Return the line that names the columns, the rows below it, and each column's place."""
     problem = None
     for delimiter in _DELIMITERS:
         try:
@@ -318,7 +318,7 @@ def _head(text: str) -> str:
 
 
 def _cells(path: Path, line: int, cells: Sequence[str], head: Sequence[str]) -> list[str]:
-    # In a file with commas, 1.000,00 would be two cells, and the amount 1.
+    # In a comma-separated file, 1.000,00 would be two cells, and the amount 1.
     if any(map(str.strip, cells[len(head) :])):
         raise InputError(
             f"{path}, line {line}: {len(cells)} cells for {len(head)} columns",
@@ -391,7 +391,7 @@ def _marked(text: str, side_mark: str, sign: str) -> Decimal:
         return amount
     side = _SIDES.get(side_mark.lower().rstrip("."))
     if side is None or amount < 0:
-        problem = "is no mark for debit or credit" if side is None else f"and {text!r:.40} disagree"
+        problem = "does not mark debit or credit" if side is None else f"and {text!r:.40} disagree"
         raise InputError(
             f"{side_mark!r:.20} {problem}", do="write S or H, or D or C, after a plain amount"
         )

@@ -25,7 +25,7 @@ _SEPARATORS: Final = str.maketrans("", "", "-./_")
 _LEAST_DIGITS: Final = 4
 _LEAST_LENGTH: Final = 5
 _COMMON: Final = 3
-"""A reference in more lines than this is no evidence against a pair."""
+"""A reference in more movements of one side than this is no evidence against a pair."""
 _YEAR, _MONTH, _DAY = "(?:19|20)[0-9]{2}", "(?:0[1-9]|1[0-2])", "[0-3][0-9]"
 _DATE: Final = re.compile(f"{_YEAR}{_MONTH}(?:{_DAY})?|(?:{_DAY})?{_MONTH}{_YEAR}")
 
@@ -221,7 +221,7 @@ def _by_reference(
 
 
 def _by_amount(movements: Iterable[LedgerMovement]) -> dict[Decimal, list[LedgerMovement]]:
-    """Return the movements of each amount by day."""
+    """Return the movements by amount, each list in the order of days."""
     of_amount: dict[Decimal, list[LedgerMovement]] = defaultdict(list)
     for movement in sorted(movements, key=lambda each: (each.day, each.number)):
         of_amount[movement.amount].append(movement)
@@ -229,10 +229,11 @@ def _by_amount(movements: Iterable[LedgerMovement]) -> dict[Decimal, list[Ledger
 
 
 def _may_join(pair: Pair, days: tuple[date, date], namings: Namings) -> bool:
-    """Return whether a reference may join the days of a pair.
+    """Return whether a reference is enough for a pair on these days.
 
-    Outside of the days that both sides cover, the same reference may also be in a posting or line
-    that is not known. There it must be the only one, and before the first day it must be near.
+    Outside of the days that both sides cover, an unknown posting or line may have the same
+    reference. If one of the pair is outside, its reference must occur only once on each side, and
+    if it is before the first day, the two must be near each other.
     """
     (first, last), reference = days, pair.reference
     early, late = sorted((pair.posting.day, pair.line.day))
@@ -248,7 +249,7 @@ def _near_groups(
 ) -> Iterator[ExchangeableGroup]:
     """Yield the postings and lines of one amount that near days join, directly or through others.
 
-    Those that name another movement are not joined.
+    A posting and a line whose references contradict each other are not joined directly.
     """
     lines_of_amount = _by_amount(lines)
     for amount, own_postings in _by_amount(postings).items():

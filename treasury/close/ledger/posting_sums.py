@@ -27,13 +27,16 @@ from treasury.close.result_words import count, day
 from treasury.core.money import total
 
 _MOST: Final = 8
-"""The most movements of a day of which some are tried together; above it only all of them are."""
+"""The maximum number of movements of a day for which the sums of only some of them are tried."""
 _Day = tuple[date, bool]
 """A day, and whether its movements came in."""
 
 
 class _Candidate(msgspec.Struct, frozen=True):
-    """A sum that is found; `is_open` if it can be no collective posting, for this `reason`."""
+    """A sum that was found, and the `reason` to show if it stays undecided.
+
+    `is_open` is true if it cannot be decided.
+    """
 
     found: Collective
     reason: str
@@ -139,7 +142,10 @@ def _candidates(
 def _sum_of(
     whole: LedgerMovement, members: Sequence[LedgerMovement], is_posting: bool
 ) -> Collective | None:
-    """Return the movements of a day that a reference or their sum joins to one, or None."""
+    """Return the movement with those of a day that add up to it, or None.
+
+    These are the movements that share a reference with it, or else all of the day.
+    """
     for reference in sorted(whole.references):
         named = tuple(member for member in members if reference in member.references)
         if len(named) > 1 and total(each.amount for each in named) == whole.amount:

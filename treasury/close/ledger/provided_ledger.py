@@ -51,7 +51,7 @@ MAPPING: Final = "accounts.toml"
 
 
 class BooksFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of the ledger's postings: its name, its content and the SHA-256 of its bytes."""
+    """A file of the ledger's postings: its name, its content and the SHA-256 of the content."""
 
     file_name: str
     content: str
@@ -59,10 +59,11 @@ class BooksFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A ledger file: its name, its content and the SHA-256 of its bytes.
+    """A ledger file: its name, its content and the SHA-256 of the content.
 
     `mapping` is the text of the mapping of its accounts; empty without one. `books` are the
-    ledger's postings, if they were given. If they were given alone, the other names are empty.
+    ledger's postings, if they were given. If only they were given, the name, the content and its
+    hash are empty.
     """
 
     file_name: str = ""

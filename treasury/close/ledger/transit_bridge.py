@@ -36,7 +36,7 @@ BRIDGE: Final = grouped_schema(
     (amount_in("currency"), "report", "journal", "roll_forward"),
     (TEXT, "why", "subject_id"),
 )
-"""One row per request, credit or transfer in at least one of them; amounts are in `currency`.
+"""One row per request, credit or transfer with at least one of the amounts, in `currency`.
 
 `kind` is on_ramp, off_ramp, off_ramp_coins, credit or own_transfer. `subject_id` is the id of the
 request or the bank line; for a credit it is its reference and day.
@@ -46,7 +46,7 @@ STEPS: Final = grouped_schema(
     (INTEGER, "rows"),
     (amount_in("currency"), "report", "journal", "roll_forward"),
 )
-"""The rows summed by kind, currency and reason."""
+"""One row per kind, currency and reason: the sums of the rows of BRIDGE."""
 
 _ZERO: Final = Decimal(0)
 _ORDER: Final = ("kind", "currency", "why", "reference", "subject_id")

@@ -71,7 +71,7 @@ CONTROL_COUNTS: Final = grouped_schema(
     (TEXT, "kind", "people"),
     (INTEGER, "acts", "verified", "claimed", "alone", "in_bulk", "overrides"),
 )
-"""One row per kind of act: its people, its number of acts, and how many of them are special."""
+"""One row per kind of act: its people, its number of acts, and how many of them have each mark."""
 _KINDS_OF_ENTRIES: Final = {
     "period.prepare": "prepared",
     "period.close": "signed",
@@ -113,8 +113,7 @@ class Controls(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The acts behind a month's close, and their numbers by kind.
 
     `acts` is as in CONTROLS and `counts` as in CONTROL_COUNTS. Times are shown in `zone`, the
-    reporting time zone. `late_items` is the number of facts
-    about closed months that the month knows.
+    reporting time zone. `late_items` is the number of late items that the close lists.
     """
 
     code_columns: ClassVar[Mapping[str, Mapping[str, Mapping[str, str]]]] = {
@@ -139,7 +138,7 @@ class Controls(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def special(self) -> list[dict[str, Any]]:
         """Return the acts that a reviewer reads one by one.
 
-        These are acts alone, in bulk or against a contradiction, and changes of the policy or the
+        These are acts alone, in bulk or against a contradiction, and changes to the policy or the
         scope.
         """
         return [
@@ -268,7 +267,7 @@ def _identified(entry: Entry, signature: Signature | None) -> str:
 
 
 def _policy_keys(entries: Sequence[Entry]) -> dict[str, tuple[str, ...]]:
-    """Return the public keys in the last saved policy; none if an earlier version wrote others."""
+    """Return the public keys in the last saved policy; empty if this version cannot read them."""
     saved = [entry for entry in entries if entry.kind == POLICY_SAVED]
     if not saved:
         return {}

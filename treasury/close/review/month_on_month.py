@@ -1,8 +1,8 @@
 """Compares each account's closing, charges and open lines with earlier months.
 
 The earlier months are closed, and their closes stored the figures. Charges and gas are compared
-with the mean of up to three months, other figures with the last month. A change beyond
-a threshold of `policy.toml` needs an explanation, which is a remark on the account:
+with the mean of up to three months, other figures with the last month. A change beyond a threshold
+of `policy.toml` needs an explanation, which is a remark on the account:
 
     [month_on_month.EUR]
     closing = "100000.00"
@@ -53,7 +53,7 @@ MONTH_ON_MONTH: Final = grouped_schema(
     (amount_in("currency"), "threshold"),
     (TEXT, "finding", "explanation"),
 )
-"""One row per figure and the earlier one, `before`; amounts in `currency`.
+"""One row per figure, with the earlier figure in `before`; amounts in `currency`.
 
 `proved` is true if the balances of both months are proved. `finding` is as in FINDINGS.
 """
@@ -200,7 +200,7 @@ def month_on_month(
         figure = row or next(iter(earlier[key].values()))
         names = ("kind", "of", "name", "currency", "measure")
         change = {name: figure[name] for name in names} | compared
-        # Charges, gas and open lines of zero are left out.
+        # Other figures than closings are left out if they are zero or unknown on both sides.
         if figure["measure"] != "closing" and not (change["amount"] or change["before"]):
             continue
         change["threshold"] = limits.get((figure["currency"], figure["measure"]))

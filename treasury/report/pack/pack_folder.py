@@ -106,7 +106,7 @@ def write_close(
         raise StorageError(
             f"the close of {closing.r.month} cannot be written to {folder}:"
             f" {error.strerror or error}",
-            do="free the folder or name another one, then run the command again",
+            do="make the folder writable or name another one, then run the command again",
         ) from error
     return ClosePack(
         folder=folder,
@@ -120,7 +120,7 @@ def write_close(
 
 
 def _require_ours(folder: Path) -> None:
-    """Raise InputError if the folder holds files that are not of a pack.
+    """Raise InputError if the folder holds files that do not belong to a pack.
 
     Raises StorageError if it is a link or a file.
     """

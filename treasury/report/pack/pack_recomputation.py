@@ -103,7 +103,7 @@ def wrong_attachments(evidence: Evidence, attached: pa.Table) -> Iterator[Findin
     hashes = {pack_name(row): row["sha256"] for row in attached.to_pylist()}
     for name in sorted({*evidence.files, *evidence.apart}):
         if name.startswith(ATTACHED) and evidence.files.get(name) != hashes.get(name, ""):
-            yield Finding(name, "is not the attached file: its hash is another one")
+            yield Finding(name, "is not the attached file: its hash differs")
 
 
 def absent_attachments(evidence: Evidence, attached: pa.Table) -> dict[str, str]:
@@ -210,7 +210,7 @@ def own_flows_in(folder: Path) -> list[OwnFlow]:
 
 
 def _noted(path: Path, schema: pa.Schema) -> pa.Table:
-    """Return a table that packs without such notes, or of earlier versions, lack."""
+    """Return a table, or an empty one if the pack has none, like packs of earlier versions."""
     return _table(path, schema) if path.is_file() else schema.empty_table()
 
 

@@ -159,7 +159,7 @@ def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing
 
 
 def _journaled(evidence: Evidence, journal: Journal) -> Iterator[Finding]:
-    """Yield a finding if the journal contradicts the evidence, or its chain is broken before."""
+    """Yield a finding if the journal contradicts the evidence, or if its chain is broken."""
     period = evidence.period
     signed = period or evidence.preparation or None
     head = evidence.journal if signed is None else signed.entry

@@ -83,7 +83,7 @@ def read_sealed(folder: Path) -> tuple[Evidence, list[Finding]]:
         raise InputError(f"{path} cannot be read: it is nested too deeply", do=_DO) from None
     if evidence.format != FORMAT:
         raise InputError(
-            f"{path}: version {clean(evidence.code.version)} of treasury made a pack of form"
+            f"{path}: version {clean(evidence.code.version)} of treasury made a pack of format"
             f" {evidence.format}, which this version does not read",
             do="verify it with that version",
         )
@@ -94,7 +94,7 @@ def read_sealed(folder: Path) -> tuple[Evidence, list[Finding]]:
 
 
 def _implausible(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding for each field with an implausible number or date, or another month."""
+    """Yield each field with an implausible number or date, and a period of another month."""
     facts = msgspec.to_builtins(evidence, builtin_types=(datetime, date))
     for name, value in facts.items():
         if not _is_plausible(value):

@@ -24,8 +24,8 @@ _Cells = list[str]
 def funds_lines(funds: pa.Table, today: date) -> list[str]:
     """Return the funds as aligned lines; columns of `funds` as in FUNDS.
 
-    Currencies that do not fit the screen are named below. If more than two kinds of funds have
-    different days or amounts that are not counted, one line states this.
+    Currencies that do not fit the screen are named below. The row of a kind may have a note on
+    differing days or on amounts that are not counted. One line replaces more than two such notes.
     """
     currencies, rows = _grid(funds, today)
     if not rows:
@@ -89,7 +89,7 @@ def _grid(funds: pa.Table, today: date) -> tuple[list[str], list[_Cells]]:
 
 
 def _amount(row: Mapping[str, Any] | None) -> str:
-    """Return an amount without its currency, or how many amounts are not known."""
+    """Return an amount without its currency, or how many amounts are not counted."""
     if row is None:
         return ""
     if row["amount"] is None:

@@ -1,6 +1,6 @@
 """The screen of one month: verdict, signatures, proof, lines by outcome, and what blocks the close.
 
-The same facts head the report, so a figure is worded here once.
+The same facts head the report, so that both word a figure alike.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from treasury.report.screens.screen_rows import (
 )
 
 _MOST_KINDS: Final = 8
-"""The kinds of items that have a row of their own; the others are in the row `other`."""
+"""Maximum number of kinds of items with a row of their own; the others are in the row `other`."""
 _COUNTED: Final = re.compile(r"(?<=[0-9]) (?=[a-z])")
 _BLANK: Final = "\u00a0"
 """Replaces a blank where a line must not break; texts have none, because `clean` removes it."""
@@ -86,7 +86,7 @@ def month_facts(closing: Closing, *, late: int = 0) -> list[tuple[str, str]]:
 
 
 def blocking_rows(items: OpenItems, *, most: int = _MOST_KINDS) -> tuple[ScreenRow, ...]:
-    """Return a row per kind of item that blocks the close, in at most eight rows and `other`.
+    """Return a row per kind of item that blocks the close: at most `most` rows and `other`.
 
     Kinds that cannot be accepted have the first claim to a row, then those with the most items.
     """

@@ -39,10 +39,10 @@ _COMMAND: Final = "treasury status"
 class Morning(msgspec.Struct, frozen=True, kw_only=True):
     """The inputs of the morning's screen.
 
-    `items` are open now, or None with the reason in `why` and the step to take. `month` is the last
-    one that ended, `verdict` its state in words, and `ended` its open items; None if it is closed
-    or not known. `synced_at` is when the services were last read. `funds` are the totals of the
-    position, as in FUNDS.
+    `items` are the items that are open now. If they are not known, it is None, `why` is the reason
+    and `next_step` what to do. `month` is the last one that ended, `verdict` its state in words,
+    and `ended` its open items; None if it is closed or not known. `synced_at` is when the services
+    were last read. `funds` are the totals of the position, as in FUNDS.
     """
 
     company: str

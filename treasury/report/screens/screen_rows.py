@@ -73,8 +73,8 @@ class Status(Screen):
         """Return the open items that a row counts; raise InputError if there is no such row."""
         if row not in self.lists:
             raise InputError(
-                f"{row!r:.60} is no row of this screen{is_it(row, self.lists)}",
-                do=one_of(row, self.lists, "give") if self.lists else "give a month, as 2026-10",
+                f"{row!r:.60} is not a row of this screen{is_it(row, self.lists)}",
+                do=one_of(row, self.lists, "give") if self.lists else "give a month like 2026-10",
             )
         return self.lists[row]
 
@@ -113,7 +113,7 @@ def line(label: str, text: str) -> str:
 def row_lines(
     rows: Sequence[ScreenRow], head: str, command: str, *, room: int, today: date | None = None
 ) -> list[str]:
-    """Return the rows as aligned lines below the head of the labels and of the last column.
+    """Return the rows as aligned lines; `head` and `command` head the first and last column.
 
     Amounts that do not fit the line continue on the next; if that takes more than `room` lines, a
     row shows only the number of its other amounts. With `today`, the rows have the age of their

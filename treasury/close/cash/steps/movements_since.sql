@@ -1,4 +1,4 @@
--- One row per account and currency of last_balances with movements that its balance does not show. `intraday`
+-- One row per account and currency of last_balances with at least one booked or pending movement. `intraday`
 -- is the sum of the movements booked after the day of the balance, `pending` of those not booked yet, `later`
 -- of those in the balance with a value date after $today; debits are negative. `unclear` counts the movements
 -- without an amount, or booked without a day.

@@ -426,7 +426,7 @@ class _Draft:
         if lacking or not proved:
             wallets = count(len(lacking), "wallet")
             self.notes.append(
-                f"{coin} is not compared with balances: {wallets} of it not proved"
+                f"{coin} is not compared with balances: {wallets} not proved"
                 if lacking
                 else f"{coin} is not compared with balances: no balance is proved"
             )

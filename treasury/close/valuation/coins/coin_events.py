@@ -58,7 +58,7 @@ COIN_UNPROVED: Final = grouped_schema(
     (AMOUNT, "value"),
     (TEXT, "problem", "next_step"),
 )
-"""Coins outside of all pools: `quantity` in `coin`.
+"""One row per amount of coins outside of all pools: `quantity` in `coin`.
 
 `value` is in `currency` by the month's last reference rate, null without one.
 """

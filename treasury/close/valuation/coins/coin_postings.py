@@ -52,7 +52,7 @@ class CoinTerms(msgspec.Struct, frozen=True):
 
 
 class StartingLot(msgspec.Struct, frozen=True):
-    """Coins of a pool at the end of the month before the first.
+    """Coins of a pool at the end of the month before the first computed one.
 
     If `acquired_on` is None, it is not a lot but a posted difference from the value. Such a
     difference has no quantity, and is reversed on the first of the month.
@@ -133,7 +133,7 @@ class _Problem(msgspec.Struct, frozen=True):
 class _Holding(msgspec.Struct):
     """A pool, the difference to be reversed on the first of the month, and its problems.
 
-    `lacking` is the quantity that left and that no record shows coming.
+    `lacking` is the quantity that left although no record shows its arrival.
     """
 
     pool: CoinPool
@@ -143,7 +143,7 @@ class _Holding(msgspec.Struct):
 
 
 class CoinPostings:
-    """The months of one coin, in order; `months` and `movements` are those of the last one.
+    """The calculation of one coin; `months` and `movements` are those of the last month.
 
     `unplaced` are the events of all months that belong to no pool. `pools` are names of pools that
     exist even without movements.

@@ -44,7 +44,7 @@ _FULL: Final = "run `treasury sync --full`; if the amount stays missing, ask the
 _RANK: Final = {"matched": 0, "suggested": 1, "unreferenced": 2, "duplicate": 3, "conflict": 4}
 """The order of preference among several rows for the same share of a line."""
 _MAY_BE_ELSEWHERE: Final = ("conflict", "decided otherwise")
-"""Credits that may never become coins of the account they reached."""
+"""Outcomes of credits that may never become coins of the account that they reached."""
 
 
 class Unclear(msgspec.Struct, frozen=True):
@@ -74,7 +74,7 @@ def custody_spans(
 
 
 class _Teller:
-    """Computes the spans of one balance, from its first observation on."""
+    """The calculation of one balance's spans, from its first observation on."""
 
     def __init__(self, balance: _Balance, name: str, rows: Sequence[_Row], zone: ZoneInfo) -> None:
         self.unclear: list[Unclear] = []
@@ -261,7 +261,7 @@ def _once(credits_: Iterable[_Row]) -> list[_Row]:
 
 
 def _of_credit(span: HeldAmount, own: _Named, resolved: datetime | None) -> Iterator[HeldAmount]:
-    """Yield the credit's spans, ended or marked doubtful where a conversion took its coins."""
+    """Yield the credit's spans, ended by a conversion, or in doubt where one may have ended it."""
     converted = own.converted
     left_by = "" if converted is None else "converted: its coins are in the balance"
     if own.not_shown:

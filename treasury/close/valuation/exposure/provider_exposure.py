@@ -89,7 +89,7 @@ EXPOSURE_TOTALS: Final = grouped_schema(
 )
 """One row per currency, and one of scope `all` in the reporting currency.
 
-It has the amount at the given time, the part cleared since, the month's peak, and the limit.
+A row has the amount at the given time, the part cleared since, the month's peak, and the limit.
 `days_above` counts the days that ended above the limit. `not_provable` is the number of excluded
 rows that may be in the currency, for `all` also of rows without a reference rate. `in_doubt` is the
 largest amount that they may have together, empty if unknown. `standing` is `no limit`, `above`,
@@ -319,7 +319,7 @@ def _told(
 
 
 class _Draft:
-    """Collects the tables of an exposure."""
+    """The calculation of an exposure's tables."""
 
     def __init__(
         self,

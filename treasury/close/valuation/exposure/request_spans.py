@@ -80,7 +80,7 @@ _BY_TIME: Final = itemgetter("moment", "is_record", "seen_at", "status")
 
 
 class _Teller:
-    """Computes the spans of one request."""
+    """The calculation of one request's spans."""
 
     def __init__(self, request: _Row, turns: Sequence[_Row], rules: Rules, zone: ZoneInfo) -> None:
         self._request = request

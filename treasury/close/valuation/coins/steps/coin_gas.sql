@@ -1,5 +1,5 @@
--- One row per gas payment before the month's end, with the holder among us that paid it (`from_holder`). The
--- holder is null if the payer is not known as ours.
+-- One row per gas payment before the month's end, with our account or wallet that paid it (`from_holder`). It is
+-- null if the payer is not known as ours.
 SELECT
     g.coin, g.amount AS quantity, g.paid_at AS moment, CAST(g.paid_at AT TIME ZONE a.zone AS DATE) AS happened_on,
     p.holder AS from_holder, lower(g.transaction_hash) AS hash, g.payment_id

@@ -1,7 +1,7 @@
 -- One row per ordinary off-ramp that was paid out by the end of the month and by the last finished TARGET day.
 -- An off-ramp is ordinary under these conditions:
 -- - It was completed, and never blocked, cancelled, rejected, denied or failed. If the day on which its
---   processing began is known, it was completed at most `theirs_target_days` later.
+--   processing began is known, it was completed at most `theirs_target_days` calendar days later.
 -- - Its transaction hash raises no problem, and its coins were not sent from the service's custody.
 -- - Its coin, the number of coins, and its currency are recorded.
 -- - Exactly one credit is or may be its payout. This credit is matched, pays at least its net amount, and was
