@@ -22,7 +22,7 @@ from treasury.core.errors import InputError
 _YEAR = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
 _WRONG_SEPARATOR = re.compile(r"(\d{4}-\d{2})\s*(?:[:–—/,-]|\.{3}|…|to)\s*(\d{4}-\d{2})", re.ASCII)
-"""Two months with anything but two dots between them."""
+"""Two months with another separator than two dots between them, such as a dash or `to`."""
 _TYPED_DAY: Final = re.compile(r"([0-9]{1,2})([/.])([0-9]{1,2})\2([0-9]{4})", re.ASCII)
 _NAMED_DAY: Final = re.compile(r"([0-9]{1,2})\.? ([A-Za-z]{3,9})\.?(?: ([0-9]{4}))?", re.ASCII)
 _DAY = timedelta(days=1)
@@ -94,8 +94,8 @@ def parse_instant(text: str) -> datetime:
 def parse_day(text: str, today: date | None = None) -> date:
     """Parse a day as people type it: `2026-11-30`, `30/11/2026`, `30.11.2026` or `30 Nov 2026`.
 
-    Numbers separated by slashes or points are day, month, year. Without a year, as in `30 Nov`, it
-    is the day nearest to `today`. Raise InputError for other text, and for a missing year if
+    Numbers separated by slashes or points are day, month, year. Without a year, as in `30 Nov`, the
+    result is the day nearest to `today`. Raise InputError for other text, and for a missing year if
     `today` is unknown.
     """
     typed = " ".join(text.split())
@@ -247,7 +247,7 @@ class Months(msgspec.Struct, frozen=True):
 def _respelled_month(text: str) -> str:
     """Return the month meant by another spelling, such as `Oct 2026`; empty if unknown.
 
-    The letters O and l are read as the digits 0 and 1.
+    The letters O and o are read as the digit 0, and I and l as the digit 1.
     """
     year = _YEAR.search(text)
     if year is None:

@@ -43,7 +43,7 @@ STORED_WORDS: Final = {
     "contradicted": "conflict",
     "paid_twice": "duplicate",
 }
-"""The code in results, an outcome, for each stored kind of open item.
+"""The code in results, which is an outcome, for each kind of open item that is stored differently.
 
 The stored names never change, because decision sheets hash the kinds and states of items, and the
 journal stores the states.
@@ -91,7 +91,7 @@ SHOWN_CODES: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """The codes in results that differ from the stored ones, by column."""
 SHOWN_NAMES: Final[Mapping[str, str]] = {"send": "amount", "request": "request_id"}
-"""The columns in results that have another name as stored, such as those of waiting requests."""
+"""The names that columns have in results, by their other name in computed tables."""
 _STATES: Final = {
     **{
         code: code.replace("_", " ")
@@ -199,13 +199,13 @@ def code_meant(
 
 
 def nearest_code(text: object, codes: Collection[str]) -> str:
-    """Return the code that a wrong one means: the newer one of a stored code, or the nearest."""
+    """Return the code that a wrong one means: the newer code for a stored one, or the nearest."""
     newer = STORED_WORDS.get(screen_code(str(text)), "")
     return newer if newer in codes else nearest(text, codes)
 
 
 def column_of_code(value: str, columns: Iterable[str]) -> tuple[str, str] | None:
-    """Return the column that has a value among its codes, and its code; None if none has it."""
+    """Return the first column with a code that a value means, and that code; None without one."""
     meant = screen_code(STORED_WORDS.get(screen_code(value), value))
     for column in columns:
         for stored, word in _WORDS.get(column, {}).items():

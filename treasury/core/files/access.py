@@ -1,7 +1,7 @@
 """File permissions: files are readable by the user only, or by the group of a shared workspace.
 
 The permissions are set by the umask of the process, because every library that writes files obeys
-it: for the lake, databases, workbooks and temporary folders.
+it. So they also apply to the lake, databases, workbooks and temporary folders.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def _flush() -> None:
 
 
 def _held_file() -> IO[bytes]:
-    """Return a file in memory if the system supports it, because the disk may be full."""
+    """Return a temporary file, in memory if the system supports that: the disk may be full."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("stderr"), "w+b")
     return tempfile.TemporaryFile()

@@ -26,7 +26,7 @@ class _Guard:
     def write(self, text: str) -> int:
         """Write the text; make every control character except line ends visible."""
         if not isinstance(text, str):
-            raise TypeError(f"a text is written here, not {type(text).__name__}")
+            raise TypeError(f"write takes a text, not {type(text).__name__}")
         self._stream.write("\n".join(map(visible, text.split("\n"))))
         return len(text)
 

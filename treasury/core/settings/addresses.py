@@ -51,7 +51,7 @@ def in_the_clear(url: str) -> Iterator[tuple[str, str]]:
 
 
 def require_https(url: str, where: str = "") -> None:
-    """Raise SettingsError unless an address is https or local; its text begins with `where`."""
+    """Raise SettingsError unless an address is https or local; the message begins with `where`."""
     for problem, remedy in in_the_clear(url):
         raise SettingsError(f"{where}{problem}", do=remedy)
 

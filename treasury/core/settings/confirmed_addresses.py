@@ -1,4 +1,4 @@
-"""The addresses to which secrets may be sent, as a person confirmed, and the secrets' places.
+"""The addresses that may receive secrets, and the secrets' places, as confirmed by a person.
 
 Other people may be able to change `treasury.toml`: in a shared folder, or through the settings that
 a shared lake passes on. So before a secret is sent, the addresses in the settings are compared with
@@ -6,7 +6,7 @@ the addresses confirmed by this user. The confirmed addresses are stored in the 
 by workspace path.
 
 A new workspace, or a sandbox's, is trusted at its first use if no other user may write to it. If
-others may, one of them could replace a confirmed workspace's folder by a new one. A place with a
+others may, one of them could replace a confirmed workspace's folder with a new one. A place with a
 `SecretSetting.doubt` always needs a person's confirmation. A workspace is not new if its data is
 older than this check.
 """
@@ -95,7 +95,8 @@ def differences(
 ) -> list[AddressDifference]:
     """Return the settings that a person has to confirm before secrets are sent.
 
-    With `trust_first`, every new workspace is trusted; otherwise only a sandbox's is.
+    A new workspace is trusted, except its doubtful places, if no other user may write to it.
+    Without `trust_first`, only a sandbox's new workspace is.
     """
     values = confirmed_values(folder)
     is_sandbox = settings.workspace.environment == "sandbox"

@@ -85,9 +85,9 @@ class SecretSetting(msgspec.Struct, frozen=True):
 def secret_settings(settings: Settings) -> list[SecretSetting]:
     """Return the addresses in the settings that receive a secret, and the places of secrets.
 
-    The notebook hub's address comes from the environment. If all of a sandbox's services are on one
-    server, their addresses are listed without host and port, because the port changes at each
-    start.
+    The notebook hub's address comes from the environment. The addresses of a sandbox's services are
+    listed without host and port if they are on the finance service's server, because the port
+    changes at each start.
     """
     services, base = settings.services, ""
     if services is not None and settings.workspace.environment == "sandbox":
@@ -108,7 +108,7 @@ def secret_settings(settings: Settings) -> list[SecretSetting]:
 
 
 def values_at(node: Any, pattern: str, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the values at a key, in the settings or in their TOML document."""
+    """Yield each key that matches a pattern, with its value; `node` is settings or their TOML."""
     name, _, rest = pattern.partition(".")
     if name == "*":
         children = list(node.items()) if isinstance(node, dict) else []
@@ -124,7 +124,10 @@ def values_at(node: Any, pattern: str, key: str = "") -> Iterator[tuple[str, Any
 
 
 def shown_address(value: object) -> str:
-    """Return an address to show; of a secret address, only the server and a fingerprint."""
+    """Return the form of an address that may be shown.
+
+    For a secret address, this is its place, or otherwise only the server and a fingerprint.
+    """
     if not isinstance(value, Secret):
         return str(value)
     url = value.reveal()

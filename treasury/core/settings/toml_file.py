@@ -99,7 +99,7 @@ def _read(path: Path) -> Settings | SettingsError:
         if mistyped := next(_typed_secrets(document), None):
             problem, remedy = mistyped
             return SettingsError(f"{path}: {problem}", do=remedy)
-        # The file still has placeholders of the template.
+        # The file may still have placeholders of the template.
         for key, value in _values(document):
             if _PLACEHOLDER in value and (key != "workspace.company" or value == _PLACEHOLDER):
                 meanings = (words for end, words in _TO_FILL.items() if key.endswith(end))
@@ -201,7 +201,7 @@ _FIRST_YEAR, _LAST_YEAR = 1970, 2199
 
 
 def _service_problems(services: Services, environment: Environment) -> Iterator[tuple[str, str]]:
-    """Yield a problem for each service address that is unencrypted or of another environment."""
+    """Yield each problem of the services, such as an address that is unencrypted or not allowed."""
     if services.allow_writes is not None:
         yield "services.allow_writes is not read", "write allow_writes below [workspace]"
     for url in (services.token_url, services.finance.base_url, services.ramp.base_url):

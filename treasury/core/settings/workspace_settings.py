@@ -156,8 +156,9 @@ def is_spark_address(address: str) -> bool:
 class LakePlace(Unrendered, msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[lake]`: the home of the lake, a bucket or folder through which several workspaces share it.
 
-    The home is `s3://bucket/folder`, or a folder, absolute or relative to the workspace. The
-    credential comes from the usual environment variables of the cloud.
+    The home is `s3://bucket/folder`, `az://container/folder`, `gs://bucket/folder`, or a folder,
+    absolute or relative to the workspace. The credential of a bucket comes from the usual
+    environment variables of the cloud.
     """
 
     home: str

@@ -113,7 +113,7 @@ def compared_texts(
 ) -> Iterator[tuple[tuple[str, ...], str, str]]:
     """Yield the tables, the column and the text of each comparison of a column with a text.
 
-    Only `=`, `<>`, `IN` and `NOT IN` in a WHERE clause are found, and only of a SELECT that reads
+    Only `=`, `<>`, `IN` and `NOT IN` in a WHERE clause are found, and only in a SELECT that reads
     tables: with a subquery in FROM, or a WITH clause, a column may be a computed one. One of the
     tables has the column, if the SELECT has no outer query.
     """
@@ -135,7 +135,7 @@ def compared_texts(
 
 
 def _tables_of(node: Any) -> dict[str, str]:
-    """Return the tables of a FROM clause by alias; empty if it has anything else than tables."""
+    """Return the tables of a FROM clause by alias; empty if it has anything other than tables."""
     if node and node["type"] == "BASE_TABLE":
         return {node["alias"] or node["table_name"]: node["table_name"]}
     if not node or node["type"] != "JOIN":
@@ -266,7 +266,7 @@ def matching_rows(
 ) -> tuple[pa.Array, list[tuple[str, str]]]:
     """Return the indices of the rows for which a condition holds, in order.
 
-    The second part is the columns and texts that it compares.
+    The second part is the columns and texts that the condition compares.
     """
     numbered = table.append_column(_ROW, pa.array(range(table.num_rows), pa.int64()))
     query = f'SELECT "{_ROW}" FROM answer WHERE {condition} ORDER BY "{_ROW}"'  # noqa: S608

@@ -95,7 +95,7 @@ class Tables(NearestNames):
         return len(self._main)
 
     def __bool__(self) -> bool:
-        # Only a result with its own `__len__`, the number of its items, is false if it is empty.
+        # A result is false only if its class counts its items with an own `__len__` and has none.
         return type(self).__len__ is Tables.__len__ or len(self) > 0
 
     def _no_table(self) -> TableError:

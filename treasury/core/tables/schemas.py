@@ -47,7 +47,7 @@ def keys_first(names: Sequence[str], keys: Sequence[str] = ()) -> list[str]:
 
 
 def is_id(name: str) -> bool:
-    """Return whether the name of a column says that it holds ids."""
+    """Return True if a column contains ids, by its name."""
     return name == "id" or name.endswith("_id")
 
 
@@ -65,7 +65,10 @@ def with_units(schema: pa.Schema, **units: str) -> pa.Schema:
 
 
 def units_of(schema: pa.Schema) -> dict[str, str]:
-    """Return the unit of each column of amounts: the name of the column with its currency."""
+    """Return the unit of each amount column: the name of the column with its currency.
+
+    An amount column is left out if the schema does not have its unit.
+    """
     names = frozenset(schema.names)
     units = {}
     for field in schema:

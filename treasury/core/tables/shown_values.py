@@ -68,7 +68,8 @@ def presented(table: pa.Table) -> pa.Table:
 def with_own_words(table: pa.Table) -> pa.Table:
     """Return a table in which each code is the word on screen in snake_case.
 
-    The stored outcome of a line that a rule classes is `ignored`, as if a person had ignored it.
+    The outcome of a line that a rule classes becomes `other_business`. It is stored as `ignored`,
+    as if a person had ignored the line.
     """
     for name, codes in SHOWN_CODES.items():
         if name in table.column_names and pa.types.is_string(table.schema.field(name).type):
@@ -133,7 +134,7 @@ def in_zone(table: pa.Table, zone: ZoneInfo | None) -> pa.Table:
 
 
 def _fits(amounts: pa.ChunkedArray, kind: pa.DataType) -> bool:
-    """Return whether all amounts have no more digits than a decimal type."""
+    """Return True if no amount has more digits before the point than a decimal type."""
     limit = pa.scalar(Decimal(10) ** (kind.precision - kind.scale))
     largest = pc.max(pc.abs(amounts))
     return not largest.is_valid or pc.less(largest, limit).as_py() is True

@@ -420,8 +420,8 @@ class Table(NearestNames):
         """Write an Excel workbook with the table.
 
         A text is never executed as a formula, an amount keeps every digit, and instants are in the
-        table's time zone. The sheet has the table's title, or the file's name if it has none. The
-        header has the names of `columns`, instants with their zone.
+        table's time zone. The sheet's name is the table's title, or the file's name if the table
+        has no title. The header has the names of `columns`, with the zone for instants.
 
         Parameters
         ----------
@@ -484,7 +484,7 @@ class Table(NearestNames):
         return self._alike(kept(self.arrow), kept(self.to_arrow()), self._extent)
 
     def _alike(self, arrow: pa.Table, shown: pa.Table, extent: Extent) -> Table:
-        """Return a table like this one, with other values and the form in which they are shown."""
+        """Return a table like this one with other values, both as computed and as shown."""
         table = Table(
             arrow,
             "",
@@ -524,7 +524,7 @@ class Table(NearestNames):
     def _codes_meant(self, name: str, value: object) -> object:
         """Return the codes that the values of a condition mean; other values are unchanged.
 
-        Raise TableError for a value that is no code, which would select no row silently.
+        Raise TableError for a value that is not a code, which would silently select no row.
         """
         column = self.to_arrow()[name]
         values = value if isinstance(value, list | tuple | set | frozenset) else [value]

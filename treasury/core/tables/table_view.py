@@ -173,7 +173,7 @@ def html_grid(
     """Return cells as an HTML table, in which text from outside is never markup.
 
     `to_right` are the indices of the columns aligned to the right. With `has_row_heads`, the first
-    cell of a row is its heading. With `wraps`, long texts of other columns are broken.
+    cell of a row is its heading. With `wraps`, long texts are broken, except in `to_right` columns.
     """
     lines = [[clean(text) for text in row] for row in rows]
     styles = []
@@ -222,7 +222,7 @@ def size_notes(table: pa.Table, columns: Collection[str], limit: int) -> list[st
 def text_table(table: pa.Table, view: View) -> str:
     """Return the first rows as aligned text that fits the terminal.
 
-    The columns of a selection continue in further blocks, with the number of each row. Of other
+    The columns of a selection continue in further blocks, with the number of each row. For other
     tables, the columns that do not fit are named below. Amounts, dates and references are never
     cut. Other long texts are, and a note says how to see a whole one.
     """
@@ -315,7 +315,7 @@ def _cut_note(
     widths: Sequence[int],
     blocks: Sequence[Sequence[int]],
 ) -> str:
-    """Return how to see a whole text of the first column with a cut one; empty without any."""
+    """Return how to see a whole text of the first column with a cut text; empty if none is cut."""
     for at in (at for block in blocks for at in block):
         if max(map(text_width, columns[at])) > widths[at]:
             whole = f'table["{clean(names[at])}"].iloc[0]'
@@ -365,7 +365,10 @@ def _fitting(
 
 
 def _cut(text: str, width: int) -> list[str]:
-    """Return the only line of a text in a column; a part of a reference would be misleading."""
+    """Return a text as one line of a column, cut between words if possible.
+
+    A part of a reference would be misleading.
+    """
     text = shortened(text, width)
     return [text if text_width(text) <= width else set_cell_size(text, width - 1) + "…"]
 
@@ -388,7 +391,7 @@ def terminal_width() -> int | None:
 
 
 def pieces(text: str) -> list[str]:
-    """Return the parts of a text at which a line may break."""
+    """Return the parts of a text between which a line may break."""
     return _UNBROKEN.sub(lambda found: found[0].replace(" ", _BLANK), text).split(" ")
 
 

@@ -37,7 +37,7 @@ _NOT_IN_NAMES: Final = re.compile(r"[\[\]:*?/\\]")
 _LONGEST_NAME: Final = 31
 """Maximum number of characters in the name of a sheet."""
 LONGEST: Final = 32_000
-"""Maximum number of characters in a cell, less the length of the truncation note."""
+"""Maximum number of characters of a text in a cell; Excel's own limit has room for a note too."""
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """Default creation time of a workbook; constant, so that equal workbooks are identical files."""
 
@@ -110,7 +110,7 @@ class Sheet(msgspec.Struct, frozen=True):
 
 
 class Cover(msgspec.Struct, frozen=True):
-    """The first sheet of a workbook: a title, facts, and a link to each sheet with its rows."""
+    """The first sheet of a workbook: a title, facts, and each sheet's link and row count."""
 
     title: str
     facts: tuple[tuple[str, str], ...]
@@ -169,8 +169,8 @@ def require_rows(tables: Mapping[str, pa.Table]) -> None:
 def write_tables(path: Path, tables: Mapping[str, pa.Table], zone: ZoneInfo | None = None) -> Path:
     """Write each table as a sheet with all columns; raise the same errors as `write_whole`.
 
-    Instants are in the time zone `zone`, by default UTC. Raise InputError for a file with another
-    ending than `.xlsx`, which Excel would refuse to open.
+    Instants are in the time zone `zone`, by default UTC. Raise InputError if the file's name does
+    not end in `.xlsx`, because Excel would refuse to open the file.
     """
     if path.suffix.casefold() != ".xlsx":
         raise InputError(

@@ -66,7 +66,7 @@ class WorkbookSheet(msgspec.Struct, frozen=True):
 
 
 class WorkbookContent(msgspec.Struct, frozen=True):
-    """The sheets of a workbook in order; `day_zero` is the day number 0 of its dates."""
+    """The sheets of a workbook in order; `day_zero` is the day that its dates count from."""
 
     sheets: tuple[WorkbookSheet, ...]
     day_zero: date

@@ -1,6 +1,6 @@
 """Writes a large workbook in a separate process while the caller does other work.
 
-Writing the workbook is half of the time of a large close. The process reads Arrow files from a
+Writing the workbook takes half of the time of a large close. The process reads Arrow files from a
 folder that only this user may read, and ends when its caller ends.
 """
 
@@ -113,8 +113,8 @@ def _place(folder: Path, at: int) -> Path:
 def _process(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Run the process that writes the workbook declared in `folder`, and end it after the block."""
     with (folder / _ERRORS).open("wb") as errors:
-        # `started` makes its standard input a pipe, which closes when this process ends. The other
-        # process then ends too.
+        # The standard input of the started process is a pipe. It closes when this process ends, and
+        # then the started process ends too.
         process = started(__name__, "work", str(folder), stdout=subprocess.DEVNULL, stderr=errors)
     with process:
         try:
