@@ -177,7 +177,7 @@ def bank_fields(**more: Any) -> dict[str, Any]:
 
 @contextmanager
 def practising(folder: Path, secrets: dict[str, str]) -> Iterator[Practice]:
-    """Serve a new company, and put its secrets into `secrets` under names of variables."""
+    """Serve a new company, and put its secrets into `secrets` by environment variable."""
     sandbox = Sandbox(seed=7)
     credentials = {}
     for name, (client_id, secret) in sandbox.credentials.items():

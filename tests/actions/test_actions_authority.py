@@ -60,12 +60,12 @@ CHANGES = {
         rule("two_people_from = {USDC = 10}"),
         "1 person agreed to it, and the policy now requires 2",
     ),
-    "another way to be known": Change(
+    "another source of identity": Change(
         'identified_by = ["environment"]\n',
         'identified_by = ["hub"]\n',
         "ines is identified by the environment only, and policy.toml requires the hub",
     ),
-    "one person no longer": Change(
+    "one person no longer suffices": Change(
         "one_person = true\n",
         "one_person = false\n",
         "1 person agreed to it, and the policy now requires 2",
@@ -218,7 +218,7 @@ HUB = '[hub]\napi = "https://hub.example.test/hub/api"\n'
 UNTRUSTED = {
     "a name that was not verified": (Actor("nora", "hub", "claimed"), ""),
     "an entry without a verifier": (Actor("nora", "hub", "unstated"), ""),
-    "the system's user, where a hub is named since": (Actor("nora", "system", "verified"), HUB),
+    "the system's user, after a hub was named": (Actor("nora", "system", "verified"), HUB),
 }
 
 

@@ -103,7 +103,7 @@ def test_several_actions_can_be_listed_shown_rejected_and_withdrawn(run: Run) ->
     assert "A-4  proposed" in run("ines", "actions", "again", "A-1").output
 
 
-def test_an_unknown_list_is_refused_and_the_known_ones_are_named(run: Run) -> None:
+def test_listing_an_unknown_kind_or_state_is_refused(run: Run) -> None:
     with pytest.raises(InputError, match="'nosuch' is not a kind of action") as refused:
         run("ines", "actions", "list", "--kind", "nosuch")
     assert "wallet.create" in str(refused.value.do)
@@ -173,7 +173,7 @@ def test_adopting_an_older_copy_of_the_journal_lapses_open_actions(
 
 
 @pytest.mark.acceptance
-def test_an_unknown_outcome_is_settled_by_another_person(run: Run, tmp_path: Path) -> None:
+def test_settling_requires_an_unknown_action_and_an_outcome(run: Run, tmp_path: Path) -> None:
     run("ines", *TRANSFER, "amount=1.00")
     with pytest.raises(ActionRefused, match="A-1 is proposed, not unknown"):
         run("jonas", "actions", "settle", "A-1", "--outcome", "not-carried-out", "--reason", "m")

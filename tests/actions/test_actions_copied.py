@@ -32,7 +32,7 @@ def copied(practice: Practice, copy: Path) -> None:
 
 @pytest.mark.parametrize("kind", KEYLESS)
 @pytest.mark.parametrize("first", ["original", "copy"])
-def test_only_one_of_two_copies_executes_an_action_at_the_same_moment(
+def test_only_the_original_executes_an_action_in_either_order(
     practice: Practice, copy: Path, kind: str, first: str
 ) -> None:
     action = ready(practice, kind)

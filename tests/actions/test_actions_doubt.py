@@ -1,6 +1,6 @@
 """An action that may have been carried out is not carried out again.
 
-The tests provoke a second payment: by answers, clocks, spellings, copies and edited journals.
+The tests try to provoke a second payment by answers, clocks, spellings, copies and edited journals.
 """
 
 from __future__ import annotations
@@ -295,7 +295,7 @@ def test_a_new_proposal_after_a_restore_names_the_existing_record(practice: Prac
         ("party.create", {"party_type": "ORGANISATION", "name": "Kade BV"}),
     ],
 )  # fmt: skip
-def test_a_change_by_another_person_lapses_the_approval(
+def test_an_equal_record_created_elsewhere_lapses_the_approval(
     practice: Practice, kind: str, fields: dict[str, Any]
 ) -> None:
     folder = _copy(practice)
@@ -336,7 +336,7 @@ def test_a_record_created_by_this_journal_is_not_reported_as_foreign(practice: P
     assert len(practice.effects()) == 5
 
 
-def test_a_duplicate_is_still_found_when_the_service_does_not_answer(practice: Practice) -> None:
+def test_nothing_is_sent_while_the_list_of_records_cannot_be_read(practice: Practice) -> None:
     ready = practice.transfer()
     practice.sandbox.faults.add(f"{FINANCE}/accounts/{TREASURY}/transfers", method="GET",
                                 status=500, times=6)  # fmt: skip

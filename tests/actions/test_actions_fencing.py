@@ -190,7 +190,7 @@ def test_an_unreadable_journal_before_the_second_attempt_leaves_the_outcome_unkn
 
 
 @pytest.mark.parametrize("kind", KEYED)
-def test_a_lost_response_and_a_sixty_hour_sleep_take_effect_once(
+def test_an_action_takes_effect_once_despite_a_lost_response_and_a_long_sleep(
     practice: Practice, kind: str
 ) -> None:
     action = practice.approved(kind, **KEYED[kind])
@@ -411,7 +411,7 @@ def test_a_stopped_wall_clock_does_not_make_a_key_look_recent(practice: Practice
     [left] = desk.recover()
     assert left.why == "OUTCOME UNKNOWN: its key is older than 24 hours; no record shows it"
     assert practice.effects() == []
-    # After a restart its age is unknown, so the wall clock counts.
+    # After a restart the boot clock cannot show the key's age, so the wall clock counts.
     boot.now = BootTime("another boot", 0)
     assert desk.recover()[0].state == "done"
 

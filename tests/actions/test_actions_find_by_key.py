@@ -49,7 +49,7 @@ def listing(
     kind: str,
     records: Callable[[list[Any]], list[Any]],
 ) -> None:
-    """Make the list that is searched for a kind return what `records` makes of its records."""
+    """Pass the records of the list that recovery searches for a kind through `records`."""
     resource = type(getattr(practice.client("maker").finance, LISTS[kind]))
     iterate = resource.iterate
 
@@ -82,7 +82,7 @@ def test_a_new_transfer_without_a_key_among_keyed_ones_does_not_settle_an_outcom
     assert "record another does not show idempotency_key" in left.why
 
 
-def test_an_internal_transfer_list_can_prove_an_effect_but_not_its_absence(
+def test_an_internal_transfer_list_does_not_prove_the_absence_of_an_effect(
     practice: Practice,
 ) -> None:
     """The records have neither key nor reference, and may show an amount net of fees."""

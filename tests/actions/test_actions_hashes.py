@@ -1,4 +1,4 @@
-"""A transaction hash that another request uses needs a second person, or a reason if alone."""
+"""A reused transaction hash needs a second person; in a one-person workspace, a reason."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_hash_assigned_to_another_request_meanwhile_lapses_the_action(
     assert practice.ines.get(early.id).state == "lapsed"
 
 
-def test_a_hash_stays_assigned_until_its_action_fails(practice: Practice) -> None:
+def test_a_hash_stays_assigned_unless_its_action_is_dropped(practice: Practice) -> None:
     """`standing_hashes`, which funding reads, agrees with the states of the actions."""
 
     def agree() -> list[str]:

@@ -47,7 +47,7 @@ class End(NamedTuple):
 
 
 class Page(NamedTuple):
-    """The proxy's own answer to a write, which it forwards before if `passes_on` is true."""
+    """The proxy's own answer to a write; if `passes_on` is true, it forwards the write first."""
 
     status: int
     content: bytes
@@ -160,7 +160,7 @@ def test_only_the_documented_refusal_of_the_service_counts_as_refusal(
     for status in statuses_of(kind):
         end = bench.end_of(kind, Page(status, OWN, JSON, passes_on=False).answer)
         if status not in documented or (status, safety) == (409, "keyed"):
-            # A used key does not refuse the first call, which may have used it.
+            # A used key does not prove that the first call was refused: that call may have used it.
             assert end.first == "unknown", (status, end)
         elif (status, safety) == (409, "versioned"):
             # The record still has the version that was sent.

@@ -1,4 +1,4 @@
-"""Changes of parties, accounts, holders and users take effect once; most need two people."""
+"""Changes to parties, accounts, holders and users take effect once; most need two people."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_every_write_of_both_services_has_a_kind_with_two_exceptions() -> None:
 
 
 @pytest.mark.parametrize("kind", EACH)
-def test_an_onboarding_action_is_sent_once_after_two_approvals_and_its_response_stored(
+def test_an_onboarding_action_is_sent_once_after_its_approvals(
     practice: Practice, kind: str
 ) -> None:
     fields = fields_of(practice, kind)

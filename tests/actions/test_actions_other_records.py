@@ -99,7 +99,7 @@ def test_a_record_without_the_sent_values_is_not_accepted_as_response(
 @pytest.mark.parametrize(
     "kind", ["crypto_transfer.create", "fiat_transfer.create", "account_transfer.create"]
 )
-def test_a_transfer_is_not_done_by_the_status_of_another_record_kind(
+def test_a_transfer_is_not_done_by_the_status_of_another_kind_of_record(
     company: Company, bench: RelayedDesk, kind: str
 ) -> None:
     requests = bench.patient["maker"].ramp.requests.iterate()
@@ -113,7 +113,7 @@ def test_a_transfer_is_not_done_by_the_status_of_another_record_kind(
 @pytest.mark.parametrize(
     "kind", ["crypto_transfer.create", "fiat_transfer.create", "account_transfer.create"]
 )
-def test_a_response_of_id_and_status_is_done_if_the_sender_has_that_transfer(
+def test_a_response_with_only_id_and_status_counts_if_the_sender_has_that_transfer(
     company: Company, bench: RelayedDesk, kind: str
 ) -> None:
     def sparse(exchange: Exchange) -> None:

@@ -100,7 +100,7 @@ def test_a_file_contains_exactly_the_given_orders() -> None:
     assert (amount.text, dict(amount.attrib)) == ("8000.00", {"Ccy": "EUR"})
 
 
-def test_equal_orders_give_the_same_message_id_and_others_another() -> None:
+def test_equal_orders_give_the_same_message_id_and_other_orders_a_different_one() -> None:
     def name(*orders: CreditTransfer) -> str:
         (found_one,) = found(read(pain001(orders, PAYER, AT, DAY)), "GrpHdr/MsgId")
         assert len(found_one) <= 35
@@ -131,7 +131,7 @@ def test_equal_orders_give_the_same_message_id_and_others_another() -> None:
         ({"reference": ""}, "an order without a reference"),
     ],
 )
-def test_characters_outside_sepa_are_refused(changes: dict[str, Any], says: str) -> None:
+def test_an_order_that_sepa_does_not_allow_is_refused(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match="no file was made") as caught:
         pain001([order(reference="PAY-1"), order(**changes)], PAYER, AT, DAY)
     assert says in caught.value.what

@@ -1,4 +1,4 @@
-"""A decision for one environment and client is not carried out at another one."""
+"""A decision for one environment and client is not carried out with another of either."""
 
 from __future__ import annotations
 

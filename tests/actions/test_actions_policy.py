@@ -195,7 +195,7 @@ def test_an_invalid_policy_names_the_key_and_stops_every_decision(
         (f"[a{'.a' * 5000}]", "it is nested too deeply"),
     ],
 )  # fmt: skip
-def test_a_contradictory_policy_is_refused_by_its_line(
+def test_an_unusable_policy_is_refused_with_the_line_or_the_reason(
     tmp_path: Path, text: str, said: str
 ) -> None:
     write(tmp_path, text)

@@ -152,7 +152,9 @@ def _between() -> dict[str, Any]:
     }
 
 
-def test_a_person_who_reports_a_request_as_made_names_it(practice: Practice) -> None:
+def test_a_person_who_settles_a_create_as_carried_out_must_name_the_record(
+    practice: Practice,
+) -> None:
     made = practice.ines.propose("ramp_request.create", **request_fields())
     practice.sandbox.faults.add(f"{RAMP}/ramp-requests", method="POST", drop="after", times=2)
     with pytest.raises(OutcomeUnknown):

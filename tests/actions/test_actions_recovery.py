@@ -1,4 +1,4 @@
-"""After a crash or a lost answer an action is settled by the safety of its operation."""
+"""The safety of an operation decides how its action is recovered after a crash or lost answer."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ LISTED = (
     "crypto_transfer.create", "fiat_transfer.create", "account_transfer.create",
     "virtual_account.create", "wallet.create", "ramp_request.create", "party.create",
 )  # fmt: skip
-"""Kinds with an effect that is found as an equal record in a list."""
+"""Kinds whose effect appears as an equal record in a list."""
 
 
 def wanted(practice: Practice, kind: str) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Restored:
         shutil.copytree(self.practice.folder, self._copy)
 
     def put_back(self) -> Actions:
-        """Replace the folder by the copy, like a restore."""
+        """Replace the folder with the copy, as a restore does."""
         self.practice.journal.close()
         shutil.rmtree(self.practice.folder)
         shutil.copytree(self._copy, self.practice.folder)

@@ -99,7 +99,7 @@ def test_production_without_write_permission_sends_nothing_and_keeps_the_action_
     assert practice.ines.get(ready.id).state == "ready"
 
 
-def test_an_action_of_a_batch_sees_changes_of_the_previous_one(practice: Practice) -> None:
+def test_an_action_of_a_batch_sees_the_effect_of_the_previous_one(practice: Practice) -> None:
     practice.sandbox.finance.suspend_account(OPERATIONS)
     first, second = (
         practice.approved("account.reactivate", account_id=OPERATIONS) for _ in range(2)
@@ -235,7 +235,7 @@ def test_a_versioned_write_is_read_back_if_its_response_is_lost(practice: Practi
     assert len(practice.posts()) == 1
 
 
-def test_a_response_lost_before_the_effect_leaves_the_outcome_unknown(practice: Practice) -> None:
+def test_a_request_lost_before_its_effect_leaves_the_outcome_unknown(practice: Practice) -> None:
     [request] = practice.awaiting()
     ready = practice.jonas.propose(APPROVE, request_id=request)
     practice.sandbox.faults.add(f"{REQUESTS}/{request}/approve", drop="before")

@@ -1,4 +1,4 @@
-"""Several threads at one desk: only one of them sends by one journal entry."""
+"""If several threads of one desk act on an action, only one of them sends it."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ UNLISTED = RUN._replace(kind="payment_request.create")
         (UNLISTED, "OutcomeUnknown", [("unknown", 1), ("unknown", 1)], "unknown, 1"),
     ],
 )
-def test_a_double_effect_is_reported(
+def test_a_run_is_judged_by_its_states_and_effects(
     run: Run, ended: str, steps: list[tuple[str, int]], outcome: str
 ) -> None:
     assert judge(run, ended, [Step(*step) for step in steps]).outcome == outcome

@@ -1,4 +1,4 @@
-"""An entry of the journal that an edit made unreadable is an error that names the entry."""
+"""A journal entry that an edit made unreadable raises an error that names the entry."""
 
 from __future__ import annotations
 
