@@ -131,7 +131,7 @@ def test_a_value_of_another_type_names_the_column_and_its_type(
 
 
 def test_a_bound_value_of_another_type_is_named() -> None:
-    with pytest.raises(QueryError, match="compares a number with '10k' - write a value like 10000"):
+    with pytest.raises(QueryError, match="reads '10k' as a number - write a value like 10000"):
         lines("1").where("amount > ?", "10k")
 
 

@@ -383,7 +383,7 @@ def test_a_misleading_file_of_views_is_reported_and_rewritten(
 
 
 def test_a_file_that_makes_a_query_fail_is_named(workspace: Workspace) -> None:
-    with pytest.raises(QueryError, match="Conversion"):
+    with pytest.raises(QueryError, match="reads 'x' as a number"):
         Workspace(workspace.folder).sql("SELECT 'x'::INTEGER FROM commits")
     path = Path(workspace.snapshot().files("wallet_balances")[0])
     stored = bytearray(path.read_bytes())

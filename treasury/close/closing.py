@@ -262,16 +262,12 @@ class Closing(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=
 
         `owner`, if given, is used instead of the owner assigned to this id.
         """
-        owner = owner or self._owners.get(subject, "")
+        owner = owner or owners_of(self.rolled.owners.arrow).get(subject, "")
         words = [f"owner {clean(owner)}"] if owner else []
         words += filter(None, [self._remarks.get(subject, "")])
         files = self.rolled.attachments.arrow
         number = pc.sum(pc.equal(files["item_id"], subject)).as_py() or 0
         return " · ".join([*words, *([count(number, "file")] if number else [])])
-
-    @cached_property
-    def _owners(self) -> Mapping[str, str]:
-        return owners_of(self.rolled.owners.arrow)
 
     @cached_property
     def _remarks(self) -> Mapping[str, str]:

@@ -175,8 +175,12 @@ def noted_html(title: str, notes: Iterable[str], *tables: Table) -> str:
 
 def reason_words(reason: str) -> str:
     """Return a line's reason with its direction codes and days put into words."""
-    dated = _OTHER_LINE.sub(
-        lambda match: f"{match['how']} {day(date.fromisoformat(match['day']))}",
-        reason,
-    )
+
+    def dated_words(match: re.Match[str]) -> str:
+        try:
+            return f"{match['how']} {day(date.fromisoformat(match['day']))}"
+        except ValueError:
+            return match[0]
+
+    dated = _OTHER_LINE.sub(dated_words, reason)
     return clean(dated.replace("CRDT", "money in").replace("DBIT", "money out"))

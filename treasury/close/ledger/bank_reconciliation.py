@@ -392,7 +392,9 @@ class _AccountBooks(msgspec.Struct, frozen=True):
 
         `begins` is the first day of the file, `ledger` the balance in the ledger's own file.
         """
-        since = self._compared_since(begins)
+        # The first day that the file and the bank lines cover, at the latest `first`.
+        covered = min((line.day for line in self.lines), default=self.first)
+        since = min(self.first, max(begins, covered))
         postings = [
             LedgerMovement(
                 number,
@@ -438,11 +440,6 @@ class _AccountBooks(msgspec.Struct, frozen=True):
         if ledger is not None and by_postings is not None:
             apart = difference(ledger, by_postings)
         return statement | {"finding": self._finding(statement, apart)}, items, pairs
-
-    def _compared_since(self, begins: date) -> date:
-        """Return the first day that the file and the bank lines cover, at the latest `first`."""
-        covered = min((line.day for line in self.lines), default=self.first)
-        return min(self.first, max(begins, covered))
 
     def _balance_by_postings(self) -> Decimal | None:
         """Return the sum of the opening rows and postings since; None without an opening row."""

@@ -252,7 +252,7 @@ def _wrong_value(misread: re.Match[str], query: str, columns: Collection[str]) -
     shown = repr(clean(text)[:60])
     problem = f"{column} is {kind}, and {shown} is not"
     return QueryError(
-        problem if column else f"the query compares {kind} with {shown}",
+        problem if column else f"the query reads {shown} as {kind}",
         do=f"write a value like {example}",
     )
 
