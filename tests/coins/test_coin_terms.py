@@ -161,10 +161,10 @@ WRONG = {
         POOL + COIN + OPENING.replace("100.000001", "0"), "the quantity 0, which is not above 0",
     ),
     "an opening in parts of a cent": (
-        POOL + COIN + OPENING.replace("90.01", "90.001"), "not 0 or more whole cents of EUR",
+        POOL + COIN + OPENING.replace("90.01", "90.0010"), "not 0 or more whole cents",
     ),
     "an opening below zero": (
-        POOL + COIN + OPENING.replace("90.01", "-90.01"), "not 0 or more whole cents of EUR",
+        POOL + COIN + OPENING.replace("90.01", "-90.01"), "not 0 or more whole cents",
     ),
     "not a number": (POOL + COIN + OPENING.replace("100.000001", "NaN"), "quantity"),
     "two openings": (POOL + COIN + OPENING + OPENING, "line 12: .* opens USDC a second time"),

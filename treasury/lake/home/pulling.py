@@ -264,7 +264,7 @@ def _require_inside(home: LakeHome, entry: Path, path: str) -> None:
     except (ValueError, OSError, pa.ArrowException) as error:
         raise WorkspaceDamaged(
             f"{path} in the lake's home {home.place.address} is refused ({error}); it was not used",
-            do="find out who wrote to the home: no version of treasury writes such an entry",
+            do="find out who wrote to the home: no version of treasury writes that entry",
         ) from error
 
 
