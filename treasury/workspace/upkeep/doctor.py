@@ -538,7 +538,7 @@ def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
         return
     for differ, name, verb, it in terms:
         if differ:
-            sentence = f"the {name} differ from those in force: two people put them in force"
+            sentence = f"the {name} differ from those in force: two people must put them in force"
             do = f"run `treasury {verb} --propose --reason …`, and have a colleague accept{it}"
             yield HealthFinding("policy", "missing", sentence, do)
 
@@ -588,7 +588,7 @@ def watch_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
     if not missing:
         told = [*terms.people, *(f"webhook {name}" for name in terms.webhooks)]
         who = ", ".join(told) or "nobody"
-        yield HealthFinding("notices", "ok", f"{who} notified by `treasury watch`")
+        yield HealthFinding("notices", "ok", f"`treasury watch` notifies {who}")
 
 
 def _inbox_finding(workspace: Path, terms: InboxTerms) -> HealthFinding:
