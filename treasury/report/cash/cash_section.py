@@ -81,7 +81,7 @@ def flows_section(cash: Cash, month: Month) -> Section:
     """Return the flows behind the forecast, those in no sum, its days, and accounts' floors."""
     captions = {
         "Expected, by day": cash.expected.arrow,
-        "In no sum: without a date, not seen though the date has passed, or later": cash.apart.arrow,
+        "In no sum: without a date, not seen though it has passed, or later": cash.apart.arrow,
     }
     grids = filled(
         *(
