@@ -210,7 +210,7 @@ def test_details_that_differ_from_the_last_ones_paid_raise_the_banner(
     assert any(line.text.startswith("CHANGED: ") for line in shown(other, row["request"]).cells[1])
     frame = ask(other, "export", row["request"], pay_from="6689")
     assert frame.step is None
-    assert "has other payment details than before (IBAN was X" in said(frame)
+    assert "has new payment details (IBAN was X" in said(frame)
     assert paying.journaled("payment_file.made") == []
 
 

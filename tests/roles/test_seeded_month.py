@@ -75,7 +75,7 @@ def test_a_payment_file_leaves_a_changed_iban_out(seeded: Seeded) -> None:
     panel.wait()
     message = panel.frame().message
     assert message is not None
-    assert "other payment details than before" in str(message)
+    assert "has new payment details" in str(message)
     assert seeded.workspace.journal.head() == before
 
 

@@ -130,7 +130,7 @@ def by_two_people(
         @click.option(
             "--accept", is_flag=True, help="Accept a colleague's proposal and put it in force."
         )
-        @click.option("--reason", default="", help=f"Why {proposed} proposed; it is journaled.")
+        @click.option("--reason", default="", help=f"Why {proposed} proposed; kept in the journal.")
         @view_options
         @wraps(terms_of)
         def command(view: CommandView, propose: bool, accept: bool, reason: str) -> None:

@@ -219,7 +219,7 @@ def _one_below_the_other(grid: _Grid, width: int | None) -> Iterator[str]:
 def _on_two_lines(grid: _Grid, brief: Sequence[str], width: int) -> Iterator[str]:
     """Yield two lines for each row: its first two `brief` columns, then the others.
 
-    The first column and the last one are shortened at a blank if they do not fit.
+    The first column and the second line are shortened at a blank if they do not fit.
     """
     places = [grid.names.index(name) for name in brief]
     for row in grid.rows:

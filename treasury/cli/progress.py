@@ -14,7 +14,7 @@ from treasury.core.text import clean
 
 
 class TerminalProgress:
-    """Implements the progress protocol of `treasury.extract` with rich, on standard error."""
+    """The progress protocol of `treasury.extract`, drawn with rich on standard error."""
 
     def __init__(self) -> None:
         console = Console(file=unguarded(sys.stderr))

@@ -343,7 +343,7 @@ class ClosePanel(NotingPanel):
         self.carry_out("Checking for changes", task, title, _NOT_WRITTEN)
 
     def finish(self, message: Message) -> Message:
-        """Close the step and the form, compute the month again, and ask what is left to ask."""
+        """Close the step and the form, compute the month again, and ask about the next part."""
         with self.turn:
             self._pending = None
             self._chosen.clear()
@@ -481,7 +481,7 @@ class ClosePanel(NotingPanel):
             return
         if {row["item_id"] for row in self.chosen_rows()} != {r.item.item_id for r in offer.rows}:
             raise InputError(
-                "Other items are chosen than those of the form",
+                "The chosen items are not those of the form",
                 do="choose them again, or close the form and decide about the new ones",
             )
         options = offer.options
@@ -535,7 +535,7 @@ class ClosePanel(NotingPanel):
         self.tell(status(f"Downloaded {name}", Text(f"{len(chosen):,} open items"), advice))
 
     def _take_sheet(self, press: Press) -> None:
-        name, content = uploaded(press, do="have it applied in a shell: treasury decide FILE")
+        name, content = uploaded(press, do="apply it in a shell: treasury decide FILE")
         identity = self._steps["prepare"].identity
 
         def task(_: Work) -> Message | None:

@@ -525,7 +525,7 @@ def _require_order(row: Mapping[str, Any]) -> None:
         )
     if row["differs"]:
         raise InputError(
-            f"{name} has other payment details than before ({row['differs']})",
+            f"{name} has new payment details ({row['differs']})",
             do="call the provider on a number you know; if it confirms them, pay by hand",
         )
     if row["currency"] != "EUR" or not row["deposit_iban"]:

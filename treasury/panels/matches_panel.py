@@ -178,7 +178,7 @@ class MatchesPanel(LookingPanel):
             raise InputError("Several lines are chosen", do="choose one, then compare")
         if not line["candidates"]:
             raise InputError(
-                "No expectation is a candidate for this line", do="close it with a reason"
+                "No expectation is a candidate for this line", do="ignore it with a reason"
             )
         self._show_list("candidates", line)
 

@@ -76,7 +76,7 @@ class MonthCloses(Protocol):
 
 
 class PanelWorkspace(Protocol):
-    """The protocol of a workspace for panels, which need not import its class."""
+    """The protocol of a workspace for panels, so that they need not import its class."""
 
     @property
     def folder(self) -> Path:
@@ -116,7 +116,7 @@ class PanelWorkspace(Protocol):
 
     @property
     def items(self) -> Carrying:
-        """The facade for remarks on open items."""
+        """The facade for owners, remarks, files and carrying of open items."""
 
     def open_items(self, month: str | Month | None = None) -> OpenItems:
         """Return everything unsettled in a month; default: the last one that ended."""

@@ -45,8 +45,8 @@ class WorkspaceCash(WorkspaceClose):
         Cash
             `funds` has the totals per currency: own banks proved to a day, own wallets, held by the
             provider, in transit, not proved. `position` has the accounts behind them, `forecast`
-            each day's balance, `flows` what it is made of, `floors` the accounts with a floor.
-            Amounts are in their own currency.
+            each day's balance, `flows` the known flows, `floors` the accounts with a floor. Amounts
+            are in their own currency.
 
         Raises
         ------

@@ -31,7 +31,7 @@ class WorkspaceClose(WorkspaceMonths):
         Returns
         -------
         Checklist
-            One row per condition.
+            The conditions, each with its blockers; `table` has them as rows.
 
         Raises
         ------

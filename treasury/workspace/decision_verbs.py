@@ -293,7 +293,8 @@ class WorkspaceDecisions(WorkspaceStores):
         Returns
         -------
         tuple of str
-            A sentence about the bank lines, one about the decisions, and one per closed month.
+            A sentence about the bank lines and one about the decisions, if there are any, and one
+            per closed month.
 
         Examples
         --------

@@ -72,7 +72,7 @@ class MonthSteps(Facade):
             `ledger`, and journaled; default: the month's last one.
         books
             A CSV file of the ledger's postings on bank accounts: date, account, amount or debit and
-            credit, currency, text, document. Kept in the folder `books`, else as `ledger`.
+            credit, currency, text, document. Kept in the folder `books`; otherwise like `ledger`.
         actor
             The person; default: the one at the login.
         agreed
@@ -86,8 +86,8 @@ class MonthSteps(Facade):
         Raises
         ------
         ActionRefused
-            If an item blocks the close and is not proposed to be carried, the month cannot be
-            prepared now, or another sentence than `agreed` would be journaled.
+            If an item blocks the close and is not proposed to be carried, if the month cannot be
+            prepared now, or if the sentence to journal is not `agreed`.
         TreasuryError
             If the open items do not roll forward.
 
@@ -112,7 +112,10 @@ class MonthSteps(Facade):
         agreed: str | None = None,
         show: bool = True,
     ) -> PreparedMonth:
-        """Prepare a month; with `show`, return an unpreparable month together with the refusal."""
+        """Prepare a month, or return it with the refusal.
+
+        With `show`, a month is also returned if the journal does not verify.
+        """
         from treasury.close.cash.own_flows import kept_flows
         from treasury.close.ledger.provided_ledger import keep_ledger
         from treasury.close.sign_off import prepare_month
@@ -284,6 +287,8 @@ class MonthSteps(Facade):
 
         Raises
         ------
+        InputError
+            If the reason is empty.
         ActionRefused
             If no preparation of the month awaits a signature.
 
@@ -316,10 +321,10 @@ class MonthSteps(Facade):
             The month; default: the last one that ended.
         ledger
             A CSV file of ledger balances to compare; only for an open month. Default: the last one
-            that was given to its close.
+            that was given for the month.
         books
             A CSV file of the ledger's postings on bank accounts, to reconcile with the bank lines;
-            `closing.books` is the result. As `ledger` otherwise.
+            `closing.books` is the result. Otherwise like `ledger`.
 
         Returns
         -------
@@ -444,6 +449,8 @@ class MonthSteps(Facade):
 
         Raises
         ------
+        InputError
+            If the reason is empty.
         ActionRefused
             If the month is not the last closed one.
 
@@ -575,7 +582,7 @@ class MonthSteps(Facade):
         return self.month(month).controls
 
     def month_on_month(self, month: str | Month | None = None) -> MonthOnMonth:
-        """Return each account's figures beside those of the closed months before.
+        """Return each account's figures next to those of earlier closed months.
 
         Charges and gas are compared with the mean of up to three months, other figures with the
         last month. Only closed months directly before this one are compared.

@@ -49,8 +49,8 @@ _READ: Final = re.compile(r'\b(?:from|join)\s+"?([a-z_]+)')
 def _notes_of(query: str, answers: Mapping[str, Table]) -> list[str]:
     """Return the notes about texts that a query compares with columns of a month's results.
 
-    Raise QueryError for a text that is no code of its column. A text is only checked if one result
-    alone can have the column, because the columns of stored tables have the services' own codes.
+    Raise QueryError for a text that is not a code of its column. A text is only checked if one
+    result alone can have the column, because columns of stored tables have the services' own codes.
     """
     from treasury.core.tables import duckdb_engine, query_checks
     from treasury.core.tables.table import text_note
@@ -317,7 +317,7 @@ class WorkspaceMonths(WorkspacePayments):
         Returns
         -------
         TransitBridge
-            The three amounts and their differences, by currency.
+            The three amounts of each request, credit or transfer, and the reason why they differ.
 
         Raises
         ------
@@ -404,7 +404,8 @@ class WorkspaceMonths(WorkspacePayments):
         Returns
         -------
         Tied
-            One row per request, with the difference in the invoice's currency.
+            `lines` has one row per invoice line, and per recorded fee that the invoice lacks, with
+            the difference in `currency`.
 
         Raises
         ------

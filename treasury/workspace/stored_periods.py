@@ -131,6 +131,8 @@ class Periods(MonthSteps):
             If the month is not closed.
         JournalError
             If the month differs from its close.
+        WorkspaceDamaged
+            If the stored results were changed.
 
         Examples
         --------
@@ -178,7 +180,7 @@ class Periods(MonthSteps):
         Parameters
         ----------
         month
-            Only facts about this month.
+            Only facts about this month; default: about all closed months.
 
         Returns
         -------

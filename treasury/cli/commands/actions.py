@@ -228,7 +228,7 @@ def recover(view: CommandView, action_ids: Sequence[str]) -> None:
 @click.option("--record", help="The id of the record that the action created, if known.")
 @pass_view
 def settle(view: CommandView, action_id: str, outcome: str, **known: Any) -> None:
-    """State the outcome of an action that is unknown, or that may have been carried out twice."""
+    """State the outcome of an action if it is unknown, or if it may have happened twice."""
     carried_out = outcome == _OUTCOMES[0]
     _print_actions([desk_of(view).settle(action_id, carried_out=carried_out, **known)])
 

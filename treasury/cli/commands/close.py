@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--ledger",
     type=click.Path(exists=True, dir_okay=False),
-    help="The ledger's balances, a CSV file of the accounting program; kept for this month.",
+    help="The ledger's balances, a CSV file from the accounting program; kept for this month.",
 )
 @click.option(
     "--books",

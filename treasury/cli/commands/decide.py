@@ -221,7 +221,7 @@ def match_reject(
 @click.argument("lines", nargs=-1, required=True)
 @reasoned_options
 def match_ignore(view: CommandView, lines: tuple[str, ...], reason: str, dry_run: bool) -> None:
-    """Close LINES that belong to no expectation, with a reason."""
+    """Ignore LINES that belong to no expectation, with a reason."""
     ignore = partial(view.workspace.matches.ignore, *lines, reason=reason)
     _require_agreed_lines(view.workspace, *ignore(dry_run=True), dry_run=dry_run)
     _say_decided("ignored", *ignore(dry_run=dry_run), dry_run=dry_run)
@@ -544,10 +544,10 @@ def periods_controls(view: CommandView, month: str | None, counts: bool) -> None
 @month_argument
 @view_options
 def periods_month_on_month(view: CommandView, month: str | None) -> None:
-    """Show each account's figures beside those of the closed months before."""
+    """Show each account's figures next to those of earlier closed months."""
     period = view.workspace.month(month)
     changes = view.workspace.periods.month_on_month(period).changes
-    view.rows(changes.arrow, title=f"{period} beside the months before")
+    view.rows(changes.arrow, title=f"{period} compared with earlier months")
 
 
 @periods.command("verify")

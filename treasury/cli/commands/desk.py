@@ -191,7 +191,7 @@ def awaiting_funds(view: CommandView) -> None:
 @click.option(
     "--invoice",
     type=click.Path(exists=True, dir_okay=False),
-    help="The provider's invoice, a CSV file: reference, fee, currency, vat. Exits 1 on a gap.",
+    help="The provider's invoice as CSV: reference, fee, currency, vat. Exits 1 if it differs.",
 )
 @print_options
 def fees(

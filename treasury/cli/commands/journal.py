@@ -115,7 +115,7 @@ def head(view: CommandView) -> None:
 @click.option(
     "--keys",
     type=click.Path(exists=True, dir_okay=False),
-    help="A policy file with [keys] and signed, used instead of the workspace's.",
+    help="A policy file with [keys] and `signed`, used instead of the workspace's.",
 )
 @print_options
 def verify(view: CommandView, ends: Sequence[str], files: Sequence[str], keys: str | None) -> None:

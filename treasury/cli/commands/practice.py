@@ -62,7 +62,7 @@ _scenario_option = click.option(
     help="The variant of the company: its bank files, wallets and provider.",
 )
 _seed_option = click.option(
-    "--seed", type=int, default=7, show_default=True, help="The company's number."
+    "--seed", type=int, default=7, show_default=True, help="Seed of the company's data."
 )
 
 

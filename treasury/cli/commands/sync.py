@@ -64,11 +64,11 @@ class Day(click.ParamType[date]):
 @click.option(
     "--tables", metavar="NAMES", help="Only these tables, separated by commas; default: all."
 )
-@click.option("--since", type=Day(), help="Re-list records created from this day on.")
+@click.option("--since", type=Day(), help="Also list records created on or after this day again.")
 @click.option(
     "--full",
     is_flag=True,
-    help="Compare everything, including settled records, and report the drift.",
+    help="Compare everything, including settled records, and report differences.",
 )
 @click.option(
     "--details",

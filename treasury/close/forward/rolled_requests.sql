@@ -1,6 +1,6 @@
 -- One row per expectation of either month end, with its roll-forward: opening, movements and closing. Money
 -- that was received and returned in between is shown as matched and as reopened, up to the expected amount.
--- Other money that lines no longer give the expectation, and a change of the expected amount, are shown as
+-- Other money that lines no longer give the expectation, and a change to the expected amount, are shown as
 -- adjusted.
 SELECT
     expectation_id, code, kind, currency, amount,

@@ -56,7 +56,7 @@ class ListFilter(msgspec.Struct, frozen=True, kw_only=True):
     words: Callable[[str], str] = str
 
     def field(self, typed: Mapping[str, str], codes: Mapping[str, int]) -> InputField:
-        """Return the field on the page, with the codes to choose from and their rows' number."""
+        """Return the field on the page; each code to choose has its number of rows."""
         order = sorted(codes, key=lambda code: self.words(code).lower())
         choices = tuple((code, f"{self.words(code)} ({codes[code]:,})") for code in order)
         return InputField(
@@ -191,7 +191,7 @@ _SHOWN_AMOUNT: Final = re.compile(
 
 
 def read_typed_amount(text: str) -> Decimal:
-    """Parse an amount as it is typed or displayed; `EUR 4,000` is as the panel shows it."""
+    """Parse an amount as typed, or as displayed like `EUR 4,000`; the result has no sign."""
     digits = _CURRENCY.sub("", text.strip(), count=1)
     if _SHOWN_THOUSANDS.fullmatch(digits):
         digits = digits.replace(",", "")

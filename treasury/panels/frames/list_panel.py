@@ -166,7 +166,7 @@ class ListPanel(Panel):
 
     @property
     def relation(self) -> duckdb.DuckDBPyRelation:
-        """Return the list as a DuckDB relation."""
+        """The list as a DuckDB relation."""
         source = self.source
         if isinstance(source, Snapshot):
             return source.connection().sql(self.sql)
@@ -201,7 +201,7 @@ class ListPanel(Panel):
         )
         is_searched = page.total > (1 if listing.filters else page.size)
         is_narrowed = bool(self._search or self._filtered)
-        empty = "No row contains that." if is_narrowed else listing.empty
+        empty = "No row meets the search and the filters." if is_narrowed else listing.empty
         if self._commit is None:
             empty = "No data yet. Sync first."
         download = (Button("download", "Download CSV"),) if page.total else ()
@@ -328,7 +328,7 @@ class ListPanel(Panel):
         self._conditions(search, filtered)
         self._search, self._filtered = search, filtered
         self.show_page(0)
-        # A condition that could not be read is corrected now.
+        # The conditions can be read, so an earlier error about them no longer applies.
         if self._message is not None and self._message.role == "alert":
             self.tell(None)
 

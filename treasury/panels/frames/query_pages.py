@@ -74,7 +74,7 @@ def read_page(
     number: int = 0,
     size: int = SIZE,
 ) -> QueryPage:
-    """Return page `number` of the rows that meet the condition `where`; empty is every row.
+    """Return page `number` of the rows that meet the condition `where`, or of all without one.
 
     `query`, `order` and `where` are our own SQL; `values` are a person's texts, passed as
     parameters. A page past the end becomes the last one.

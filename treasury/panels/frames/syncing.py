@@ -10,7 +10,7 @@ from treasury.panels.frames.panel_text import instant
 
 
 class SyncProgress:
-    """Shows the progress of a sync; stopping between two steps undoes the whole sync."""
+    """The progress of a sync on screen; if it is cancelled between two steps, nothing is stored."""
 
     def __init__(self, work: Work) -> None:
         self._work = work

@@ -2,8 +2,8 @@
 
 `ask` reads each request from the service, drafts the action, and compares the request with the row
 that the person saw. `decide` sends only if nothing has changed, with the version that was shown and
-a nonce that the journal accepts once. Cancelling before a call is sent has no effect; of several
-actions, those not yet tried stay ready.
+a nonce that the journal accepts once. If the work is cancelled before a call is sent, nothing is
+changed; of several actions, those not yet tried stay ready.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def take_step(desk: PanelWorkspace, pending: PendingStep, work: Work) -> Message
 def packed(desk: PanelWorkspace, closing: Closing) -> list[Text]:
     """Write a month's pack; return where it is, or why it was not written.
 
-    The month is journaled before, so a pack that cannot be written is no reason to fail.
+    The month is already journaled, so this does not fail if the pack cannot be written.
     """
     try:
         pack = desk.write_pack(closing)

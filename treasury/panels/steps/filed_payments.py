@@ -26,7 +26,7 @@ def note_file(
     nonce: str,
     rejected: Mapping[str, int] | None = None,
 ) -> str:
-    """Journal a file before it is downloaded; return its name, with a number if already used.
+    """Journal a file before it is downloaded; return its name, with a number if it is taken.
 
     `rejected` maps each request to the journal number of its previous file, if the bank rejected
     that. Raises ActionRefused if a request is in another file, has a remark, or the nonce was used;

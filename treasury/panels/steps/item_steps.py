@@ -1,6 +1,6 @@
 """The two steps of decisions on open items: show their effect, then journal them.
 
-A sheet and the panel's own form take the same way: rows that are filled in, planned by
+A sheet and the panel's own form follow the same path: rows that are filled in, planned by
 `t.decide(…, dry_run=True)`, and journaled only if the plan is still the same. Several items are
 decided at once only if they are of one kind; those above the materiality limit are confirmed one
 by one.
@@ -35,14 +35,14 @@ from treasury.panels.steps.verdict_steps import effect_details
 PANEL: Final = "the close panel"
 """The origin of a decision in messages, where a sheet has the name of its file."""
 _ALONE: Final = ("accept_group",)
-"""Acts that concern other items than the chosen ones, so they are offered for one item only."""
+"""Acts that also concern items that are not chosen, so they are offered for one item only."""
 _OWNED: Final = ("carry", "assign")
 
 Rows = tuple[FilledRow, ...]
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """The decisions offered for chosen items of one kind; `acts` are the acts among them.
+    """The decisions offered for chosen items of one kind; `acts` are the kinds of decision.
 
     `limits` are the agreed materiality limits for one item, by currency.
     """
@@ -118,7 +118,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingItems(PendingDecision, frozen=True, kw_only=True):
-    """Decisions on open items to confirm: of a sheet's bytes, or of rows filled in on the screen.
+    """Decisions on open items to confirm: from a sheet's bytes, or from rows filled in on screen.
 
     `later` are the rows to confirm afterwards, each part in a separate step.
     """

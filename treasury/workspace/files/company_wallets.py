@@ -176,8 +176,8 @@ class WalletProofs(Facade, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         Returns
         -------
         Table
-            One row per evidence: chain, address, asset, covered period or balance, source, and who
-            added it.
+            One row per piece of evidence: chain, address, asset, covered period or balance, source,
+            and who added it.
 
         Examples
         --------

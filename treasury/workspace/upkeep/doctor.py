@@ -536,7 +536,7 @@ def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
         return
     for differ, name, verb, it in terms:
         if differ:
-            sentence = f"the {name} differ from those in force: two people put them in force"
+            sentence = f"the {name} differ from those in force: two people must put them in force"
             do = f"run `treasury {verb} --propose --reason …`, and have a colleague accept{it}"
             yield HealthFinding("policy", "missing", sentence, do)
 

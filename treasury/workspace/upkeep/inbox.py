@@ -164,7 +164,7 @@ class Inbox(Facade):
             if is_written or now - since < STILL:
                 waiting.append(_plain_name(entry.name))
                 continue
-            # Another program has removed the file.
+            # Another program may have removed the file.
             with contextlib.suppress(FileNotFoundError):
                 os.rename(entry.path, self._free(self.folder / _READING, _plain_name(entry.name)))
                 del stood[entry.name]

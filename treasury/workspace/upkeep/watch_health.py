@@ -38,7 +38,7 @@ def watch_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
     if not missing:
         told = [*terms.people, *(f"webhook {name}" for name in terms.webhooks)]
         who = ", ".join(told) or "nobody"
-        yield HealthFinding("notices", "ok", f"{who} notified by `treasury watch`")
+        yield HealthFinding("notices", "ok", f"`treasury watch` notifies {who}")
 
 
 def _inbox_finding(workspace: Path, terms: InboxTerms) -> HealthFinding:
