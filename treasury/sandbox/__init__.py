@@ -1,7 +1,7 @@
 """The practice environment: both services over HTTP, and an invented company with bank files.
 
 The seed determines everything. The code follows only the specification and shares no models with
-the client, so that if one side misreads the specification, calls fail at the other.
+the client, so that calls fail if one side misreads the specification.
 """
 
 from treasury.sandbox.http.limits import RateLimit

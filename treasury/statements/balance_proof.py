@@ -48,16 +48,16 @@ class StatementBalance(msgspec.Struct, frozen=True):
     is_signed: bool = True
     """Whether the bank states debit or credit; if not, the sign of `amount` is still unknown."""
     is_available: bool = False
-    """Whether the full amount is available without a credit line, so the balance is no debit."""
+    """Whether the full amount is available without a credit line: then it is not a debit."""
 
 
 def opening_balance(
     balances: Sequence[StatementBalance], currency: str | None
 ) -> StatementBalance | None:
-    """Return the booked opening balance, else the interim one; None if there is none.
+    """Return the booked opening balance, else the previous closing one, else the interim one.
 
-    A balance in the account's currency is preferred. An interim balance opens every page of a
-    statement but the first.
+    Return None if there is none of them. A balance in the account's currency is preferred. An
+    interim balance opens every page of a statement but the first.
     """
     return _pick(balances, currency, _OPENING, last=False)
 
@@ -72,7 +72,7 @@ def closing_balance(
 def _pick(
     balances: Sequence[StatementBalance], currency: str | None, codes: Sequence[str], *, last: bool
 ) -> StatementBalance | None:
-    """Return the first or last balance with the first of the codes, by day, else by position."""
+    """Return the first or last balance, by day, else by position, of the first code in use."""
     for code in codes:
         coded = [balance for balance in balances if balance.code == code]
         own = [balance for balance in coded if balance.currency == currency] or coded

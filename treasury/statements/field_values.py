@@ -61,7 +61,7 @@ def day(text: str, zone: tzinfo | None = None) -> date:
 
 
 def instant(text: str | None) -> datetime | None:
-    """Return a date-time in UTC, which is also the default zone; None for an invalid text.
+    """Return a date-time in UTC, which is also the default zone; None if missing or invalid.
 
     No proof and no match depends on the value, so an invalid text is harmless; `raw` has it.
     """

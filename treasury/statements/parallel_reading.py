@@ -53,7 +53,7 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class ReadingOutcome(msgspec.Struct, frozen=True):
-    """A worker's answer about a file: its statements, or the reason why it was refused."""
+    """A worker's answer about a file: its hash, format and problems, or why it was refused."""
 
     name: str = ""
     sha256: str = ""

@@ -110,7 +110,7 @@ def read_statements(
     Examples
     --------
     >>> reading = read_statements(["october.xml", "exports/"])
-    >>> reading.entries.num_rows
+    >>> len(reading.entries)
     """
     refused: list[StatementError] = []
     terms = FileTerms(tuple(profiles), account, currencies or {})

@@ -75,7 +75,7 @@ class StatementDraft:
         return key if ordinal == 0 else content_id((key, ordinal))
 
     def note(self, position: str, remark: str, line: int | None = None) -> None:
-        """Add a note for people, without effect on the proof; after 1,000 notes it is dropped."""
+        """Add a note for people, without effect on the proof; only the first 1,000 are kept."""
         place = f"{self.head.place}/{position}" if position else self.head.place
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(Problem(self.head.file_name, place, remark, line))
@@ -139,8 +139,8 @@ class StatementDraft:
     ) -> tuple[StatementBalance, StatementBalance]:
         """Return the balances, unsigned ones with the sign that the movements show.
 
-        If the movements do not show it, both are credits if their full amounts are available
-        without a credit line; otherwise they stay unsigned.
+        If the movements do not show a sign, both balances are credits if their full amounts are
+        available without a credit line. Otherwise they stay unsigned.
         """
         if opening is closing or (opening.is_signed and closing.is_signed):
             return opening, closing

@@ -108,7 +108,7 @@ def create_any(world: World, call: Call) -> Transfer:
 
 
 def create_internal(world: World, call: Call) -> AccountTransfer:
-    """POST /account-to-account-transfers: transfer between accounts, also of different chains."""
+    """POST /account-to-account-transfers: transfer between accounts, even on different chains."""
     body = call.read(InternalBody)
     amount = fields.amount_of_text(body.amount, body.cryptocurrency)
     sender = sender_of(world, body.source_account_id)

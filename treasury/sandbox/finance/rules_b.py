@@ -100,7 +100,7 @@ class NewSessionB(NewSession, frozen=True, kw_only=True):
 
 
 def create_session(world: World, call: Call) -> Session:
-    """POST /accounts/{accountId}/fiat-to-crypto/payment-sessions: open one if it is verified."""
+    """POST /accounts/{accountId}/fiat-to-crypto/payment-sessions: only for verified accounts."""
     account, body = records.account_of(world, call.path["accountId"]), call.read(NewSessionB)
     records.require_active(account)
     if not records.is_verified(account):

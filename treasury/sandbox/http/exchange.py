@@ -143,7 +143,7 @@ def missing(record: str) -> Refusal:
 
 
 def stored(world: World, kind: str, record_id: str, shape: type[T]) -> T:
-    """Return the record with an id. Raises a 404 if it does not exist."""
+    """Return the record with this id. Raises a 404 if it does not exist."""
     text = world.store.detail(kind, record_id)
     if text is None:
         raise missing(kind.removeprefix("company_").replace("_", " "))

@@ -171,12 +171,12 @@ def create_wallet(world: World, call: Call) -> CompanyWallet:
 
 
 def company_bank_account(world: World, id: str) -> CompanyBankAccount:  # noqa: A002 - the services' word
-    """Return the bank account with an id. Raises a 404 if it does not exist."""
+    """Return the bank account with this id. Raises a 404 if it does not exist."""
     return stored(world, "company_bank_account", id, CompanyBankAccount)
 
 
 def company_wallet(world: World, id: str) -> CompanyWallet:  # noqa: A002 - the services' word
-    """Return the wallet with an id. Raises a 404 if it does not exist."""
+    """Return the wallet with this id. Raises a 404 if it does not exist."""
     return stored(world, "company_wallet", id, CompanyWallet)
 
 

@@ -7,7 +7,8 @@ driver raises InputError if the event is impossible.
 
 A request gets the current deposit details when it is created, and again when it is approved.
 `change_deposit` changes the details of one request that awaits funds, or the provider's euro
-account: then those of all on-ramp requests in euros that await funds, and of later ones.
+account. A new euro account applies to all on-ramp requests in euros that await funds, and to later
+ones.
 """
 
 from __future__ import annotations

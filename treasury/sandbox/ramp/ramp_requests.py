@@ -78,7 +78,7 @@ class OffRampPair(shapes.Shape, frozen=True, kw_only=True, rename={"from_": "fro
 
 
 def ramp_request(world: World, id: str) -> RampRequest:  # noqa: A002 - the services' word
-    """Return the ramp request with an id. Raises a 404 if it does not exist."""
+    """Return the ramp request with this id. Raises a 404 if it does not exist."""
     return exchange.stored(world, "ramp_request", id, RampRequest)
 
 

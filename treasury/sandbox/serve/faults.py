@@ -6,7 +6,8 @@ service acts, after it has acted, or in the middle of the answer. The control pl
 affected.
 
 A fault may also spoil an answer whose status stays: half a body, a missing result, a wrong page.
-An answer that cannot be spoiled so, such as a refusal or a body without pages, is sent as it is.
+An answer without such a part, such as a refusal without a result or a body without pages, is sent
+as it is.
 """
 
 from __future__ import annotations

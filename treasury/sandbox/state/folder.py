@@ -54,12 +54,12 @@ def is_new(store: Store, identity: Mapping[str, str], story_mark: str) -> bool:
     for name, value in identity.items():
         if facts.get(name, value) != value:
             raise InputError(
-                f"the stored state is of {name} {facts[name]}, not {value}",
+                f"the stored state has the {name} {facts[name]}, not {value}",
                 do=f"start with --{name} {facts[name]}, or name another folder with --state",
             )
     if facts.get("told", story_mark) != story_mark:
         raise InputError(
-            "the stored state is of another version of the sandbox",
+            "the stored state was written by another version of the sandbox",
             do="name another folder with --state",
         )
     return "now" not in facts

@@ -1,5 +1,5 @@
--- Creates the tables of the sandbox's idempotency keys: one row per key with its answer, and one row per record
--- that a write created or changed.
+-- Creates the tables of the sandbox's idempotency keys: one row per key with its answer, and one row per write
+-- that took effect.
 create table if not exists idempotency_keys (
     key text primary key, digest text not null,
     status integer not null default 0, answer text not null default ''

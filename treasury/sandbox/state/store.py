@@ -215,7 +215,7 @@ class Store:
         self._orders.forget()
         clauses = "".join(f" and {_check_column(column)} = ?" for column in where)
         self.db.execute(
-            f"delete from records where kind = ?{clauses}",  # noqa: S608 - _known
+            f"delete from records where kind = ?{clauses}",  # noqa: S608 - checked columns
             [kind, *where.values()],
         )
 

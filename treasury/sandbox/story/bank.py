@@ -82,7 +82,7 @@ def cents(amount: Decimal) -> Decimal:
     if not (amount.is_finite() and 0 < amount < _MOST and is_exact_in(amount, "EUR")):
         raise InputError(
             f"{amount} is not an amount in EUR",
-            do="give a positive one in cents",
+            do="give a positive amount with at most two decimals",
         )
     return quantize(amount, "EUR")
 

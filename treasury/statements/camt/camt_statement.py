@@ -1,7 +1,7 @@
 """One statement of a camt file while it is read: its head, entries and proof.
 
-A report (camt.052) and a notification (camt.054) have the same parts, but mostly no balances;
-without balances they are not proved.
+A report (camt.052) and a notification (camt.054) have the same parts, but usually no balances.
+Without balances they are not proved.
 """
 
 from __future__ import annotations

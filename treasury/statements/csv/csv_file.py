@@ -156,7 +156,7 @@ class CsvFile(BankFile):
             raise UnknownFormat(
                 f"{self.file_name}: not a bank statement in any known format",
                 do="give camt.052/.053/.054, MT940/942, CODA, CFONB 120 or CSV; for the CSV of an"
-                " unknown bank describe its columns, see `treasury statements profile FILE`",
+                " unknown bank, describe its columns (see `treasury statements profile FILE`)",
             )
         return layout
 
@@ -233,7 +233,8 @@ class CsvFile(BankFile):
         """Derive the direction of every amount, if each balance connects to the one before it.
 
         Return the oldest rows, whose direction no balance shows. Return None if there are no
-        balances, if one does not connect, or if they connect in both orders of the rows.
+        balances or if there is a column of fees, if a balance does not connect, or if the balances
+        connect in both orders of the rows.
         """
         rows, columns = self._rows, self._rows.layout.columns
         before, found = rows.positive, []
@@ -303,7 +304,7 @@ class CsvFile(BankFile):
             words = " or ".join(repr(answer.word) for answer in question.answers)
             self.note(f"{question.text} ({question.name}: {words})")
         self.end(
-            "its rows are not read before this question is answered:"
+            "its rows are not read until the open questions are answered:"
             f" treasury statements profile {self.file_name}"
         )
 

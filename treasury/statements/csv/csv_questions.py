@@ -473,7 +473,7 @@ def encoding_question(readings: Mapping[str, Sequence[str]]) -> CsvQuestion:
         for name, words in readings.items()
     )
     return CsvQuestion(
-        "encoding", "the file is not UTF-8 and fits several code pages; which reads right?", answers
+        "encoding", "the file is not UTF-8 and fits several code pages; which is right?", answers
     )
 
 

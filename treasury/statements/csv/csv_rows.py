@@ -43,7 +43,7 @@ _AMOUNTS: Final = ("amount", "debit", "credit", "balance", "balance_before", "fe
 MOVED: Final = ("amount", "debit", "credit")
 """Roles of columns that have the moved amount."""
 _DECIDES: Final = (*_AMOUNTS, "sign", "currency", "status")
-"""Roles that a row must not lack: without them it would be read as another movement."""
+"""Roles that a row must not lack: without them it would be read as a different movement."""
 
 
 class CsvMovement(msgspec.Struct, gc=False):
@@ -316,7 +316,7 @@ class CsvRows:
     def _fee(self, row: CsvRow, key: Key) -> Decimal:
         """Return the fee of a row.
 
-        It is 0 if the fee is in another currency, or if the row is a credit, because the sender
+        It is 0 if the fee is in another currency, or if `_side` shows a credit, because its sender
         paid the fee.
         """
         if self.cell(row, "fee_currency") not in {"", key[1]} or self._side(row) > 0:

@@ -104,9 +104,9 @@ class CsvText:
     def bank_regions(self, account: str) -> set[str]:
         """Return the parts of Europe in which the bank of the file may be.
 
-        The countries of `account` (an IBAN, or empty) decide, and of any IBAN in more than half of
-        the first lines, which is the account's own. If these give no region, the headers decide, as
-        read in each plausible encoding.
+        The countries of these IBANs decide: `account` (an IBAN, or empty), and any IBAN in more
+        than half of the first lines, which is the account's own. If they give no region, the
+        headers decide, as read in each plausible encoding.
         """
         lines = list(islice(self.lines(), _SAMPLE))
         ibans = Counter(iban for line in lines for iban in set(_IBAN.findall(line)))

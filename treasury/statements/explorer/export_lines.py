@@ -114,7 +114,7 @@ def plain_lines(
     strange = sorted(names.keys() - own)
     if strange:
         raise InputError(
-            f"{strange[0]!r:.40} is not an export column", do=f"name {', '.join(sorted(own))}"
+            f"{strange[0]!r:.40} is not an export column", do=f"use {', '.join(sorted(own))}"
         )
     heads = {name: names.get(name, name).strip().lower() for name in own}
     columns = [

@@ -15,7 +15,7 @@ class WalletPlace(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return a key that is equal for the same wallet, in upper or lower case."""
+        """Return a key that is the same whether the wallet is written in upper or lower case."""
         return self.chain.upper(), self.address.lower()
 
     @property

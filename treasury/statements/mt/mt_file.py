@@ -1,8 +1,8 @@
 """Reader of MT940 and MT942, statement by statement.
 
-A statement may span several messages, its pages: the next page opens with the interim balance (60M)
-with which the page before ends (62M). MT942 has no balances and is never proved; its movements are
-pending until a statement has them.
+A statement may span several messages, its pages: each page after the first opens with the interim
+balance (60M) with which the previous page ends (62M). MT942 has no balances and is never proved.
+Its movements are pending until a statement has them.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class MtFields:
         self._line = 0
 
     def __iter__(self) -> Iterator[MtField | MtMovements]:
-        """Yield fields and movements. Raises StatementError for too long lines and fields."""
+        """Yield fields and movements. Raises StatementError for a too long line or field."""
         unfinished = "\n"
         for text in self.text:
             unfinished += text

@@ -1,7 +1,7 @@
 """Decoded text of a file in whole lines, with uniform line breaks.
 
-The encoding is determined once for the whole file: ASCII is passed on directly, and from the first
-other byte on the rest of the file is spooled, in memory or on disk.
+The encoding is determined once for the whole file. ASCII is passed on directly. From the first
+piece with other bytes on, the file is spooled, in memory or on disk.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def plain_head(head: bytes) -> bytes:
 
 
 class MtText:
-    """The lines of a file. `odd_lines` is the number of lines that are not UTF-8 but `encoding`.
+    """The lines of a file. `odd_lines` counts the lines beyond ASCII that are read as `encoding`.
 
     With `whole_lines` false a line of any length is allowed and yielded in parts.
     """

@@ -166,7 +166,7 @@ def amount_of(text: str) -> Decimal:
 
 
 def with_currency(text: str | None) -> tuple[Decimal | None, str | None]:
-    """Return the amount and currency of a text such as `EUR11,85`; None for what is missing."""
+    """Return the amount and currency of a text such as `EUR11,85`; a missing part is None."""
     matched = _MONEY.match(text or "")
     if matched is None:
         return None, None

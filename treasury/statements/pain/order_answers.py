@@ -93,7 +93,7 @@ def order_answer(
 
     A payment file has one batch with the file's id, so a status of the batch applies to all
     payments. `made` is the time when the file was written; `amount` (in EUR) and `payee_iban` are
-    those ordered; each is empty if unknown. `accepted` has the payee names from the bank that
+    those ordered; each is None or empty if unknown. `accepted` has the names from the bank that
     people accepted. With `rejections_alone` the bank only reports rejections: a payment that its
     report on the file does not mention is accepted.
     """

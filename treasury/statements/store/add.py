@@ -275,7 +275,8 @@ def _staged(
         if file.format == GUESSED:
             raise StatementError(
                 f"{file.name}: a CSV from a bank that has no profile",
-                do=f"save what `treasury statements profile {file.name}` proposes, then add it",
+                do=f"save the profile that `treasury statements profile {file.name}` proposes, then"
+                " add the file",
             )
         staging.add(file.batches(), is_export=file.format.startswith("CSV"))
         files.append(msgspec.structs.replace(file, entries=nothing, rows=""))

@@ -50,7 +50,8 @@ MONTH_COVERAGE: Final = grouped_schema(
 """One row per account and currency: whether a month is covered, and its first uncovered day.
 
 `balance` is the constant balance during a month without a statement. `opening_balance` and
-`closing_balance` are set if two confirmed balances and the lines between them prove that end.
+`closing_balance` are set if two confirmed balances and the lines between them prove the balance at
+that end of the month.
 """
 
 DAILY_SUMS: Final = grouped_schema(
@@ -162,8 +163,8 @@ def stored_coverage(
 def last_balances(snapshot: Snapshot, accounts: Iterable[BankAccount]) -> pa.Table:
     """Return the last proved balance of each account; columns as in LAST_BALANCES.
 
-    As in a month's balances, it is not proved if a statement fails its proof for days of the same
-    month up to its day.
+    As in a month's balances, a balance is not proved if a statement that fails its proof has days
+    of the same month, up to the balance's day.
     """
     stored, confirmed, moved = _stored(snapshot, accounts)
     groups = _Groups(stored, accounts, confirmed, moved)
@@ -189,10 +190,10 @@ def _stored(
 def daily_sums(
     read: Callable[[str], pa.Table], accounts: Iterable[BankAccount], confirmations: pa.Table
 ) -> pa.Table | None:
-    """Return the sums of booked lines by day of accounts with confirmed balances; as DAILY_SUMS.
+    """Return the daily sums of booked lines, for accounts with several confirmed balances.
 
-    `read` returns the rows of a query. Return None if no account has two confirmed balances, which
-    saves reading the lines.
+    The columns are those of DAILY_SUMS. `read` returns the rows of a query. Return None if no
+    account has two confirmed balances, which saves reading the lines.
     """
     confirmed = Counter(confirmations["account"].to_pylist())
     accounts_with_two = [account for account, count in confirmed.items() if count > 1]

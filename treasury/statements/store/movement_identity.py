@@ -1,8 +1,8 @@
 """Identity of movements across statements: no movement counts twice, and no twin is lost.
 
 An incoming row is a stored movement if content and day are equal, or if the stored one was pending.
-If the statements of the two follow one another, they are different movements. A movement missing in
-a later proved statement of the same days is superseded: it stays stored but no longer counts.
+If the statements of the two follow one another, they are different movements. A movement missing
+from a later proved statement of the same days is superseded: it stays stored but no longer counts.
 """
 
 from __future__ import annotations
@@ -114,7 +114,10 @@ class MovementRegister:
         return used
 
     def keep_superseded(self, rows: Iterable[MovementVersion]) -> None:
-        """Add the rows of an uncounted version that no movement equals; they are superseded."""
+        """Add the rows of a version that does not count, unless a movement equals a row.
+
+        The added rows are superseded.
+        """
         unmatched: dict[tuple[str, date], deque[MovementVersion]] = {}
         for row in rows:
             key = content, booked = content_of(row.entry_id), row.booked

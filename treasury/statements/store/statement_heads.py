@@ -45,7 +45,7 @@ class Versions(msgspec.Struct, frozen=True):
     extended: frozenset[tuple[str, int, int]] = frozenset()
     """Id of a CSV statement, and the numbers of two files: the first has all rows of the second."""
     contradictions: Mapping[tuple[int, str], str] = {}
-    """Contradictions to stored CSV exports, by file number and statement id."""
+    """Contradictions with stored CSV exports, by file number and statement id."""
 
 
 class Heads(msgspec.Struct, frozen=True):

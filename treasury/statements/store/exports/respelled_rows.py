@@ -98,8 +98,8 @@ def join_exports(
 
     `files` has the statements of each file; stored rows between the days `first` and `last` are
     compared. The table `doubtful` receives the pairs about which a person decides, `moved_rows` the
-    rows that are stored with a different day. Returns the contradictions to stored exports by file
-    and statement.
+    rows that are stored with a different day. Returns the contradictions with stored exports, by
+    file and statement.
     """
     names = ", ".join(EXPORT_COLUMNS)
     _keep_statements(snapshot, staging, files)
