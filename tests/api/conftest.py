@@ -1,4 +1,4 @@
-"""A client with a service that is a function of the test."""
+"""Fixtures for a client whose service is a function of the test."""
 
 from __future__ import annotations
 

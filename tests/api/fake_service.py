@@ -15,7 +15,7 @@ from treasury.core.settings import Service, Services
 SECRET = "canary-secret-8c1f"
 TOKEN = "canary-token-77aa"
 REQUESTED = "the requested id"
-"""In an answer it is replaced by the id in the request's path."""
+"""A placeholder in answers, which the id in the request's path replaces."""
 Handler = Callable[[httpx.Request], httpx.Response]
 
 
@@ -41,7 +41,7 @@ class HandClock:
 
 
 class FakeService:
-    """Answers token requests itself and passes everything else to `handler`."""
+    """A service that answers token requests itself and passes all other requests to `handler`."""
 
     def __init__(self, handler: Handler) -> None:
         self.handler = handler

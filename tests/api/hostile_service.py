@@ -23,7 +23,7 @@ Way = Callable[[socket.socket, str], None]
 
 
 class Hostile:
-    """Answers each request with `service` or, at the token's address, with `token`."""
+    """A server that answers each request with `service`, and token requests with `token`."""
 
     def __init__(
         self, service: Way, token: Way | None = None, tls: ssl.SSLContext | None = None

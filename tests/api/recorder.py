@@ -26,7 +26,7 @@ LISTS = ("party-roles", "users", "pairs", "fees", "currencies", "permits", "allo
 
 
 class Recorder(ThreadingHTTPServer):
-    """`sent` has (method, path, query, body) of every call except for tokens."""
+    """The server; `sent` has (method, path, query, body) of every call but those for tokens."""
 
     daemon_threads = True
 

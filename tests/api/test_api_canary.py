@@ -20,7 +20,7 @@ RUN = Path(__file__).with_name("failing_run.py")
 
 
 class Failing(ThreadingHTTPServer):
-    """Fails as the path requests; `strangers` counts calls that followed a redirect."""
+    """A server that fails as the path requests; `strangers` counts calls after a redirect."""
 
     daemon_threads = True
 

@@ -138,7 +138,7 @@ BEYOND = {
     for operation, body in succeeded().items()
     if operation not in {*READS, *WRITES, *FINANCE, *RAMP} and "result" in body
 } - {"GET /ramp-requests/export"}
-"""Operations with an example that the specifications lack, except the export, which is a file."""
+"""Operations that have an example but are in no specification, without the export, a file."""
 
 
 @pytest.mark.parametrize("operation", sorted(BEYOND))

@@ -223,7 +223,7 @@ def test_a_compressed_answer_is_read(credential: Credential) -> None:
 
 Pagination = Callable[[int], dict | None]
 LYING: dict[str, Pagination] = {
-    "no word of an end": lambda _: {"hasNextPage": True},
+    "always a next page": lambda _: {"hasNextPage": True},
     "a full page is all there is": lambda _: None,
     "the next page is the last": lambda page: {
         "hasNextPage": True, "numberOfPages": page + 1, "pageSize": 10,

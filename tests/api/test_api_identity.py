@@ -187,7 +187,7 @@ def test_a_response_about_the_requested_record_is_accepted_and_another_refused(
         for value in (sent, shown):
             assert (str(value)[-4:] if is_number else str(value)) in text
         assert caught.value.may_have_executed is not is_read
-        # A missing value is no difference.
+        # A missing value is not a difference.
         ask(connect, talk, talk.with_values(lambda _: None, *paths))
     assert compared
 

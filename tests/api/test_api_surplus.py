@@ -39,7 +39,7 @@ def chunked(request_id: str, status: str) -> bytes:
 
 
 class Surplus:
-    """Sends surplus bytes after the answer to the first request; answers others normally."""
+    """A service that sends surplus bytes after its first answer, and then answers normally."""
 
     def __init__(self, *surplus: bytes, first: bytes | None = None, pause: float = 0.0) -> None:
         self._first = first or wire("r1", "AWAITING_APPROVAL")

@@ -1,4 +1,4 @@
-"""A company of bank files alone, with statements and reports that a test writes."""
+"""A company with only bank files: statements and reports that a test writes."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def placed(
     return flow.state, flow.day
 
 
-def test_a_flow_falls_on_its_day_or_is_told_apart() -> None:
+def test_a_flow_falls_on_its_day_or_is_listed_separately() -> None:
     tuesday, saturday = date(2026, 11, 3), date(2026, 11, 7)
     assert placed(tuesday) == ("expected", tuesday)
     assert placed(saturday) == ("expected", date(2026, 11, 9))
@@ -134,7 +134,7 @@ def test_own_flows_are_read_from_the_file_of_the_workspace(cash: Cash) -> None:
         ("Rent", "expected", date(2026, 11, 5), "out", 1250),
         ("Interest", "expected", date(2026, 11, 6), "in", 500),
         ("Tax", "expected", date(2026, 11, 6), "out", 200),
-        # The customer's payment was booked, so it is no flow any more.
+        # The customer's payment was booked, so it is no longer a flow.
         ("Never came", "not_seen", None, "in", 77),
     ]
     days = {row["day"]: row for row in cash.forecast.arrow.to_pylist()}
@@ -166,7 +166,7 @@ def test_a_floor_may_depend_on_the_account_that_pays(tmp_path: Path) -> None:
     assert [row["verdict"] for row in alone.floors.arrow.to_pylist()] == ["not_proved"]
 
 
-def test_a_floor_that_is_no_amount_is_refused(tmp_path: Path) -> None:
+def test_a_floor_that_is_not_an_amount_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="floor 'low'"):
         desk_of(tmp_path / "desk", floors=("low", ""))
 

@@ -92,7 +92,7 @@ def test_the_forecast_adds_up(cash: Cash) -> None:
     signed = [row["amount"] if row["direction"] == "in" else -row["amount"] for row in flows]
     assert rows[-1]["balance"] == rows[0]["opening"] + sum(signed)
     assert sum(row["flows"] for row in rows) == len(flows)
-    # The screen has amounts with their sign as any other table of items.
+    # The screen shows amounts with their sign, like any other table of items.
     assert sum(cash.expected.where(currency="EUR").df["signed_amount"]) == sum(signed)
 
 

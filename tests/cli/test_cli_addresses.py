@@ -26,7 +26,7 @@ CANARY = "canary-secret-4e77"
 
 
 class Listener(ThreadingHTTPServer):
-    """Stores every request, and refuses it."""
+    """A server that stores every request and refuses it."""
 
     daemon_threads = True
 

@@ -230,7 +230,7 @@ def test_the_demo_refuses_the_folder_of_a_real_desk(tmp_path: Path) -> None:
 
 
 def shown_in_the_readme() -> dict[str, list[str]]:
-    """Return the lines that README.md shows of each command, without the place of the report."""
+    """Return the lines that README.md shows for each command, without the place of the report."""
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
     shown = re.findall(r"<!-- prints: treasury (.*?) -->\n```text\n(.*?)```", readme, re.DOTALL)
     return {

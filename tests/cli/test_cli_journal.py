@@ -68,7 +68,7 @@ def test_a_head_is_printed_stored_and_compared_with_the_journal(
     for number in (0, 7, 8):
         decide(desk, str(number))
     assert run("verify").exit_code == 0
-    # Even an equal entry has another hash, because its time differs.
+    # Even an equal entry has a different hash, because its time differs.
     with pytest.raises(JournalError, match="whose entry 1 was noted"):
         run("verify", "--heads", str(kept))
 

@@ -100,7 +100,7 @@ def reading(command: click.Command, name: str = "") -> Iterator[tuple[str, click
 
 
 NO_INSTANT = re.compile(
-    "tables|doctor|lake status|addresses list"  # declarations, or the present disk
+    "tables|doctor|lake status|addresses list"  # declarations, or the current disk
     "|statements (read|check)"  # files
     "|sync|statements add|decide|close|verify|periods verify"  # their own results
     "|actions .*|journal .*|rules .*"  # decisions: each row has its own time

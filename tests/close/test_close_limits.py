@@ -101,7 +101,7 @@ def test_a_month_beyond_the_limit_is_neither_prepared_nor_signed(desk: Workspace
 def test_a_claimed_name_signs_in_production_only_if_the_policy_says_so(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A fixed clock needs the sandbox, so this test takes the sandbox for production.
+    # A fixed clock needs the sandbox, so this test treats the sandbox as production.
     check = Policy.check_signer
     monkeypatch.setattr(
         Policy, "check_signer", lambda self, actor, _: check(self, actor, "production")

@@ -115,7 +115,7 @@ def test_acts_alone_in_bulk_and_against_a_contradiction_are_special(journal: Jou
     counts = {row["kind"]: row for row in controls.counts.arrow.to_pylist()}
     assert (counts["line_decided"]["acts"], counts["line_decided"]["overrides"]) == (3, 1)
     assert (counts["carry_proposed"]["in_bulk"], counts["carry_accepted"]["alone"]) == (2, 1)
-    assert (len(controls.acts), controls.late_items) == (6, 3), "remarks and answers are no acts"
+    assert (len(controls.acts), controls.late_items) == (6, 3), "remarks and answers are not acts"
 
 
 def test_an_act_belongs_to_the_month_that_is_signed_after_it(journal: Journal) -> None:

@@ -223,7 +223,7 @@ CASES: dict[str, tuple[list[Row], list[Row], list[Row], tuple[str, bool]]] = {
         [],
         ("AWAITING_FUNDS", True),
     ),
-    "nothing known but what it is now": (
+    "only the current status is known": (
         [version("AWAITING_FUNDS", None, OBSERVED)], [], [], ("AWAITING_FUNDS", True),
     ),
 }  # fmt: skip

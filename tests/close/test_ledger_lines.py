@@ -146,7 +146,7 @@ def test_postings_are_read_as_accounting_programs_export_them(text: str) -> None
 
 
 @pytest.mark.parametrize("label", ["Saldovortrag", "Opening balance 1 Oct", "EB-Wert per 01.10."])
-def test_the_balance_before_the_postings_is_no_posting(label: str) -> None:
+def test_the_balance_before_the_postings_is_not_a_posting(label: str) -> None:
     text = f"Konto;Datum;Text;Soll;Haben;Währung\n1200;;{label};5,00;;EUR\n"
     if "Oct" in label:
         text = text.replace("1 Oct", "01.10.2026")

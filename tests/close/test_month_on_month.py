@@ -1,4 +1,4 @@
-"""Month on month: figures beside those of closed months, thresholds and explanations."""
+"""Month on month: figures next to those of closed months, thresholds and explanations."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def test_case_34_open_items_roll_forward_from_one_close_to_the_next(closed: Work
     begins = {(row["kind"], row["currency"]): row["opening"] for row in october_.roll_forward}
     assert ends == begins
     kinds = {row["kind"] for row in october_.roll_forward}
-    assert kinds == {"on_ramp", "off_ramp"}, "virtual accounts stand outside"
+    assert kinds == {"on_ramp", "off_ramp"}, "virtual accounts are left out"
     roll = closed.periods.roll_forward("2026-10")
     for table in (roll.totals, roll.items):
         for row in table.arrow.to_pylist():
@@ -262,7 +262,7 @@ def test_case_25_late_facts_post_to_the_open_month_with_a_link(
     edit(again, "statement_entries", "entry_id", withdrawn, entry_status="BOOK")
     edit(again, "statement_entries", "entry_id", late, entry_status="SUPERSEDED")
     changes_left = {row["change"] for row in again.periods.late().arrow.to_pylist()}
-    assert changes_left == {"changed"}, "what went and came again is as it was"
+    assert changes_left == {"changed"}, "a line that left and came back is unchanged"
     once_more = clock_at(desk, "2026-11-22T08:00:00+00:00")
     edit(once_more, "statement_entries", "entry_id", late, entry_status="BOOK")
     late_rows = once_more.periods.late().arrow.to_pylist()

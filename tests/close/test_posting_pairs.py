@@ -54,7 +54,9 @@ def test_the_same_amount_on_near_days_is_a_pair_if_it_is_the_only_one() -> None:
     ],
     ids=["a cent", "the other direction", "eight days", "another number of the kind"],
 )
-def test_what_differs_is_no_pair(posting: tuple[int, str, str], line: tuple[int, str, str]) -> None:
+def test_a_posting_and_a_line_that_differ_are_not_a_pair(
+    posting: tuple[int, str, str], line: tuple[int, str, str]
+) -> None:
     result = paired([posting], [line])
     assert not result.pairs
     assert not result.groups
@@ -84,7 +86,7 @@ def test_a_reference_in_two_lines_decides_nothing() -> None:
 
 
 def test_a_posting_that_names_another_line_is_not_paired_by_its_day() -> None:
-    # The posting's invoice was paid with another amount, so the line of its amount is not its own.
+    # The invoice was paid with a different amount, so the line of this amount is another payment.
     lines = [(5, "100", ""), (6, "250", "RE-10023")]
     assert not paired([(5, "100", "RE-10023")], lines).pairs
 
@@ -99,7 +101,7 @@ def test_outside_of_the_month_only_references_decide() -> None:
 
 
 @pytest.mark.parametrize("text", ["31.10.2026", "2026-10", "BE45539951876689", "100.00", "no 12"])
-def test_dates_accounts_and_amounts_are_no_references(text: str) -> None:
+def test_dates_accounts_and_amounts_are_not_references(text: str) -> None:
     assert references_in(text, Decimal("100.00")) == frozenset()
 
 
@@ -151,7 +153,7 @@ def sums_of(result: PairedMovements) -> list[tuple[int, list[int], str]]:
 SALARIES = [(6, "-1200.10", "anna"), (6, "-900.05", "bert"), (6, "-1000.00", "carla")]
 
 
-def test_a_posting_that_is_the_sum_of_all_that_is_left_of_a_day_is_collective() -> None:
+def test_a_posting_that_is_the_sum_of_all_remaining_lines_of_a_day_is_collective() -> None:
     others = [(6, "-77.00", "gas RE-10023"), (6, "50.00", "customer")]
     result = summed([(5, "-3100.15", "payroll"), (6, "-77", "RE-10023")], [*SALARIES, *others])
     assert sums_of(result) == [(0, [0, 1, 2], "")]

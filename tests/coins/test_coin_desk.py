@@ -97,7 +97,9 @@ def test_the_average_at_cost_equals_the_manual_calculation(
     row = pool_of(october_tied.coins, "USDC", where["BASE"])
     assert row["remeasured"] == 0, "worth more than it is carried at"
     assert row["closing"] == row["opening"] + row["acquired"] + row["transferred"] - row["disposed"]
-    assert row["transferred_quantity"] == Decimal("71699.67"), "from custody, at what it was there"
+    assert row["transferred_quantity"] == Decimal("71699.67"), (
+        "from custody, at the amount carried there"
+    )
     quantity, amount, taken = Decimal(500000), Decimal(430000), Decimal(0)
     for moved in october_tied.coins.movements.arrow.to_pylist():
         if (moved["coin"], moved["pool"]) != ("USDC", row["pool"]):
@@ -117,12 +119,14 @@ def test_the_average_at_cost_equals_the_manual_calculation(
         " completed_at >= TIMESTAMPTZ '2026-09-30 22:00:00+00' GROUP BY ramp_type"
     ).arrow.to_pylist()
     gross = {each["ramp_type"]: (each["gross"], each["fees"]) for each in requests}
-    assert row["acquired"] == gross["ON_RAMP"][0] - gross["ON_RAMP"][1], "the fee is in no cost"
-    assert row["proceeds"] == gross["OFF_RAMP"][0], "the fee is in no proceeds"
+    assert row["acquired"] == gross["ON_RAMP"][0] - gross["ON_RAMP"][1], (
+        "the fee is not part of the cost"
+    )
+    assert row["proceeds"] == gross["OFF_RAMP"][0], "the fee does not reduce the proceeds"
 
 
 @pytest.mark.acceptance
-def test_own_transfers_are_no_disposals_and_move_the_carrying_amount(
+def test_own_transfers_are_not_disposals_and_move_the_carrying_amount(
     october: Closing, october_tied: Closing, where: dict[str, str], unmeasured: Workspace,
     tmp_path: Path,
 ) -> None:  # fmt: skip
@@ -146,7 +150,7 @@ def test_coins_sent_for_an_open_request_stay_in_the_pool(
     coins = october_tied.coins
     row = pool_of(coins, "USDC", where["BASE"])
     assert row["closing_quantity"] == Decimal("586861.368254") + 10000 + 6100
-    assert row["problem"] == "", "the balance has less by what is on its way, and no more"
+    assert row["problem"] == "", "the balance is lower by exactly the amount in transit"
     for amount, reference in (("6,100", "PAY-2026-005379"), ("10,000", "PAY-2026-005398")):
         words = f"USDC {amount}.000000 moved over the month's end and counts when {reference}"
         assert f"{words} completes" in coins.notes
@@ -154,7 +158,7 @@ def test_coins_sent_for_an_open_request_stay_in_the_pool(
 
 
 @pytest.mark.acceptance
-def test_an_on_chain_movement_after_month_end_for_an_earlier_request_is_no_difference(
+def test_an_on_chain_movement_after_month_end_for_an_earlier_request_is_not_a_difference(
     unmeasured: Workspace, where: dict[str, str], tmp_path: Path
 ) -> None:
     """The service completed a delivery in October; on chain it is ten minutes into November."""
@@ -253,7 +257,7 @@ def test_coins_that_left_without_having_arrived_block(
     assert row["problem"] == "EURC 74,497.160000 left that no record shows coming"
     assert row["closing_quantity"] == Decimal("-74497.16")
     assert "[[coins.openings]]" in row["next_step"]
-    assert len(untied(closing)) == 2, "and the pool that got them has not what is proved"
+    assert len(untied(closing)) == 2, "the pool that got them differs from its balance too"
 
 
 @pytest.mark.acceptance

@@ -124,7 +124,7 @@ def october(closed: Workspace) -> Closing:
 
 @pytest.mark.acceptance
 @pytest.mark.parametrize("column", CHANGES)
-def test_an_event_recorded_differently_than_in_a_closed_month_blocks(
+def test_an_event_recorded_differently_from_a_closed_month_blocks(
     october: Closing, column: str
 ) -> None:
     """Compare events, because a corrected fee or a newly known wallet need not move a balance."""

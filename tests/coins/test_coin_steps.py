@@ -151,7 +151,9 @@ def test_the_cost_of_coins_is_unknown_if_the_fee_is_not_recorded() -> None:
     (event,), _ = told(ramp_requests=[request(ramp_type="ON_RAMP", fiat_fee_amount=None)])
     assert (event["kind"], event["consideration"]) == ("acquired", None)
     (event,), _ = told(ramp_requests=[request(fiat_fee_amount=None)])
-    assert (event["kind"], event["consideration"]) == ("disposed", 90), "the fee is in no proceeds"
+    assert (event["kind"], event["consideration"]) == ("disposed", 90), (
+        "the fee does not reduce the proceeds"
+    )
 
 
 def test_days_are_days_of_the_reporting_zone() -> None:
@@ -160,7 +162,7 @@ def test_days_are_days_of_the_reporting_zone() -> None:
 
 
 @pytest.mark.parametrize("status", ["PROCESSING", "AWAITING_FUNDS", "BLOCKED", "SOMETHING_NEW"])
-def test_coins_sent_for_an_open_request_are_in_transit_and_no_disposal(status: str) -> None:
+def test_coins_sent_for_an_open_request_are_in_transit_and_not_disposed_of(status: str) -> None:
     open_one = request(status=status, completed_at=None)
     events, (crossing,) = told(ramp_requests=[open_one], wallet_movements=[seen()])
     assert events == []
@@ -190,7 +192,7 @@ def test_requests_completed_and_coins_moved_after_month_end_cross_it() -> None:
     assert to_come["quantity"] == 100, "the wallet still has what the pool gave"
 
 
-def test_a_transfer_to_our_wallet_is_no_disposal_even_across_month_end() -> None:
+def test_a_transfer_to_our_wallet_is_not_a_disposal_even_across_month_end() -> None:
     inward = seen(AFTER, OTHER, OURS)
     (event,), (crossing,) = told(transfers=[transfer()], wallet_movements=[inward])
     assert kinds([event]) == [("transfer:t1", "transferred", "account", OURS)]
@@ -233,13 +235,13 @@ def test_an_off_ramp_from_custody_is_one_disposal_and_crosses_month_end_by_the_a
     assert (events, crossing["holder"], crossing["quantity"]) == ([], "account", -100)
 
 
-def test_transfers_between_our_wallets_are_no_disposal() -> None:
+def test_transfers_between_our_wallets_are_not_disposals() -> None:
     events, _ = told(wallet_movements=[seen(BEFORE, OURS, SAFE)])
     assert kinds(events) == [("movement:m1", "transferred", OURS, SAFE)]
 
 
 @pytest.mark.acceptance
-def test_foreign_or_withdrawn_movements_are_no_event() -> None:
+def test_foreign_or_withdrawn_movements_are_not_events() -> None:
     events, _ = told(wallet_movements=[seen(BEFORE, OTHER, "0xdd")])
     assert events == []
     events, _ = told(wallet_movements=[seen(vanished_at=AFTER)])

@@ -71,7 +71,7 @@ def test_each_module_of_a_flow_is_imported_by_one_above_it(flow: list[str]) -> N
         assert any(module in imports(above) for above in flow[:number]), module
 
 
-def test_the_glossary_has_one_sentence_a_term_in_order() -> None:
+def test_the_glossary_has_one_sentence_per_term_in_order() -> None:
     terms = re.findall(r"^- \*\*(.+?)\*\*: (.+?)$", section("Glossary"), re.MULTILINE)
     names = [name for name, _ in terms]
     assert 40 <= len(names) == len(set(names))

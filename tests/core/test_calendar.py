@@ -107,7 +107,7 @@ def test_a_day_without_a_year_is_the_nearest_one(text: str, today: date, day: da
 @pytest.mark.parametrize(
     "text", ["", "30", "30.11", "31/11/2026", "11/30/2026", "30 Nvo 2026", "30/11/26", "30.11/2026"]
 )
-def test_other_text_is_no_day(text: str) -> None:
+def test_other_text_is_not_a_day(text: str) -> None:
     with pytest.raises(InputError, match="is not a day"):
         parse_day(text, date(2026, 11, 2))
 

@@ -1,4 +1,4 @@
-"""An S3 that ignores conditions: a proxy before the server removes `If-None-Match`."""
+"""An S3 server that ignores conditions: a proxy in front of it removes `If-None-Match`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def careless(url: str) -> Iterator[str]:
             self.wfile.write(content)
             connection.close()
 
-        do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = passed  # noqa: N815 - names of the base
+        do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = passed  # noqa: N815 - names of the base class
 
         def log_message(self, *_: object) -> None:
             return

@@ -1,7 +1,7 @@
 """A blob service that implements the parts of Azure's and Google's APIs that a home uses.
 
-Objects are in memory. Creating an existing object is answered as each service does; signatures are
-not checked.
+Objects are in memory. Creating an existing object is answered as each service answers it.
+Signatures are not checked.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def blob_server() -> Iterator[str]:  # noqa: C901 - a class of a server
                 Content_Length=str(len(content)),
             )
 
-        do_HEAD = do_GET  # noqa: N815 - a name of the base
+        do_HEAD = do_GET  # noqa: N815 - a name of the base class
 
         def do_DELETE(self) -> None:
             with lock:

@@ -84,7 +84,7 @@ def life(folder: Path, home: str, first: int, draw: random.Random) -> None:
 
 
 def reading(folder: Path, home: str) -> None:
-    """Read everything that a desk shows, repeatedly and one line each, until killed."""
+    """Read everything that a desk shows until killed; print a line after each reading."""
     lake = shared_lake(folder, home)
     while True:
         shown = content(lake)

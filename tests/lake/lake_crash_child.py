@@ -17,7 +17,7 @@ from treasury.lake.store import disk
 
 
 class Stopped(Exception):
-    """Stands for the end of a process in tests that stay in one process."""
+    """The simulated end of a process, in tests that stay in one process."""
 
 
 def write(lake: Lake) -> None:

@@ -1,4 +1,4 @@
-"""An S3 that refuses to create an object twice, as a process on loopback."""
+"""An S3 server that refuses to create an object twice, as a process on loopback."""
 
 from __future__ import annotations
 

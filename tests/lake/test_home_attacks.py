@@ -295,7 +295,7 @@ def test_a_lost_manifest_is_named(tmp_path: Path, home: Path) -> None:
         sharing_of(desk(tmp_path, "ben", home)).pull()
 
 
-# Clocks, names, turns
+# Clocks, names, races
 
 
 @pytest.mark.first_case
@@ -383,7 +383,7 @@ def test_a_killed_desk_with_priority_delays_the_others_once(
     assert files_in(home / "turns") == set()
 
 
-# Beginning a desk
+# New desks, addresses and objects
 
 
 def test_a_clone_needs_a_new_folder(tmp_path: Path, home: Path) -> None:

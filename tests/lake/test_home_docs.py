@@ -18,7 +18,7 @@ _COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 
 def plain(text: str, folder: Path) -> str:
-    """Return the output without what differs between machines: folders, people and sizes."""
+    """Return the output without the parts that differ between machines: folders, people, sizes."""
     text = text.replace(str(folder), "/work")
     text = re.sub(r"by [^ ]+ on [^ )\n]+", "by WHO on WHERE", text)
     return re.sub(r"[\d,]+ bytes", "N bytes", text)

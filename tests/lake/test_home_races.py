@@ -165,7 +165,7 @@ def test_a_pull_killed_at_any_write_point_shows_nothing_partial(aged: Path, tmp_
 def test_readers_during_killed_pulls_see_one_commit_or_the_other(
     aged: Path, tmp_path: Path
 ) -> None:
-    """A process reads continuously while many pulls are killed, each at another point."""
+    """A process reads continuously while many pulls are killed, each at a different point."""
     counted = shutil.copytree(aged, tmp_path / "counted")
     with child.stopping(-1, child.crashing.killed) as count:
         child.pulled(counted / "desk", str(counted / "home"))

@@ -1,4 +1,4 @@
-"""A home on S3 in its own process: credentials, refusals and failures."""
+"""A home on an S3 server in a separate process: credentials, refusals and failures."""
 
 from __future__ import annotations
 

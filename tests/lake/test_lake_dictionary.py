@@ -51,7 +51,7 @@ def test_every_column_has_a_source() -> None:
         assert (row["source"] == dictionary.OWN) == (row["section"] == dictionary.OWN), place
 
 
-def test_every_amount_has_a_unit_and_nothing_else_has() -> None:
+def test_every_amount_and_no_other_column_has_a_unit() -> None:
     for table in TABLES:
         names = {column.name for column in table.columns}
         for column in table.columns:

@@ -199,7 +199,7 @@ while True:
     query += " (SELECT max(status) FROM requests WHERE id = 'a') AS s FROM commits"
     row = snapshot.sql(query).to_pylist()[0]
     assert row["b"] == row["n"], row  # one balance is added by each commit
-    assert row["s"] == f"S{row['n']}", row  # and the status says which it was
+    assert row["s"] == f"S{row['n']}", row  # the status names the last commit
     assert row["n"] >= seen, row
     seen = row["n"]
     if seen == int(sys.argv[3]):
@@ -319,7 +319,7 @@ import json, os, sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path
 from lake_samples import REQUESTS, day, requests, small_lake, statuses
 from treasury.core.errors import StorageError
 lake = small_lake(Path(sys.argv[2]))
-statuses(lake.snapshot())  # whatever is imported late is imported
+statuses(lake.snapshot())  # this imports the modules that are imported on first use
 if os.geteuid() == 0:
     os.setgid(65534); os.setuid(65534)
 seen = statuses(small_lake(Path(sys.argv[2])).snapshot())

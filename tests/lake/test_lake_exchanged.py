@@ -85,13 +85,15 @@ PINS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "another number": lambda pin: pin["commit"].update(number=2),
     "a later version": lambda pin: pin["commit"]["versions"].update(requests=99),
     "a negative version": lambda pin: pin["commit"]["versions"].update(requests=-1),
-    "a table more": lambda pin: pin["commit"]["versions"].update({"../x": 0}),
-    "a table less": lambda pin: pin["tables"].pop("requests"),
+    "an additional table": lambda pin: pin["commit"]["versions"].update({"../x": 0}),
+    "a missing table": lambda pin: pin["tables"].pop("requests"),
     "no tables": lambda pin: pin.update(tables={}),
     "another version of a table": lambda pin: pin["tables"]["requests"].update(version=5),
     "a file elsewhere": lambda pin: pin["tables"]["requests"]["files"][0].update(path="../a"),
-    "a whole path": lambda pin: pin["tables"]["requests"]["files"][0].update(path="/etc/passwd"),
-    "a size of another kind": lambda pin: pin["tables"]["requests"]["files"][0].update(size="1"),
+    "an absolute path": lambda pin: pin["tables"]["requests"]["files"][0].update(
+        path="/etc/passwd"
+    ),
+    "a size as text": lambda pin: pin["tables"]["requests"]["files"][0].update(size="1"),
 }
 
 

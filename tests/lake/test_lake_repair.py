@@ -303,7 +303,7 @@ from lake_samples import day, small_lake, statuses
 from treasury.core.errors import StorageError, WorkspaceDamaged
 from treasury.lake import damages, repair
 folder = Path(sys.argv[2])
-statuses(small_lake(folder).snapshot())  # whatever is imported late is imported
+statuses(small_lake(folder).snapshot())  # this imports the modules that are imported on first use
 Path(sys.argv[3]).chmod(0)
 if os.geteuid() == 0:
     os.setgid(65534); os.setuid(65534)

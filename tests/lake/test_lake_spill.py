@@ -157,7 +157,9 @@ def most_of(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 @pytest.mark.parametrize(
-    ("needs", "held"), [(0, [HALF]), (HALF + 1, [HALF, MOST])], ids=["half will do", "it is more"]
+    ("needs", "held"),
+    [(0, [HALF]), (HALF + 1, [HALF, MOST])],
+    ids=["half suffices", "more is needed"],
 )
 def test_a_large_database_is_read_with_half_its_memory_if_possible(
     needs: int, held: list[int], monkeypatch: pytest.MonkeyPatch

@@ -43,6 +43,6 @@ def all_left_open(texts: list[str], amount: str, expectations: list[Row], *befor
 
 
 def cut(text: str, length: int, filler: str = "invoice of last month ") -> str:
-    """Put filler before the text, so that it ends at this length as if it was cut off there."""
+    """Put filler before the text, so that it ends at this length as if it were cut off there."""
     before = (filler * 10)[: length - len(text) - 1].rstrip()
     return f"{before:x<{length - len(text) - 1}} {text}"

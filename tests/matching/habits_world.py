@@ -1,6 +1,6 @@
 """A company whose payers give no reference in the last month, but have earlier habits.
 
-Payers pay nearly every month to codes of one pooled account, and half of them also pay invoices.
+Payers pay nearly every month for codes of one pooled account, and half of them also pay invoices.
 They share amounts, days and words of their names. Some pay through an account that others use too,
 some move to another bank or are written with another legal form. In the earlier months, most of
 the expected lines were accepted by a person, and the rest have the code in their text.

@@ -2,8 +2,8 @@
 
 Each way writes a code into the reference fields of a line and declares the ceiling for matchers:
 `known` if the amount is the expected one, and `standing` if the expectation has no amount and the
-payer is new. The ceiling `auto` allows a match, `suggest` only a suggestion, and `never` requires
-neither. The ways follow from the contract, not from any matcher.
+payer is new. Under the ceiling `auto` a line may be matched, under `suggest` only suggested. Under
+`never` it may not be matched. The ways follow from the contract, not from any matcher.
 """
 
 from __future__ import annotations
@@ -210,4 +210,4 @@ TEXTS: tuple[Way, ...] = (
     Way("question marks for dashes", "suggest", "suggest",
         _around(lambda code, _: code.replace("-", "?"))),
 )  # fmt: skip
-"""Every way of writing a code that leaves the code or most characters intact."""
+"""Every way of writing a code that leaves the code or most of its characters intact."""

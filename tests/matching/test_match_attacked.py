@@ -1,6 +1,6 @@
 """Lines made to look like a match are not matched.
 
-The first part of a test's name, as `a4`, is the number of the attack.
+The first part of a test's name, such as `a4`, is the number of the attack.
 """
 
 from __future__ import annotations

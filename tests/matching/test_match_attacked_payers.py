@@ -1,6 +1,6 @@
 """Returns among several payers, and class rules: a doubtful line is not matched.
 
-The first part of a test's name, as `r1`, is the number of the attack.
+The first part of a test's name, such as `r1`, is the number of the attack.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Returns that may belong to another payment or a stranger are not linked.
 
-The first part of a test's name, as `f9`, is the number of the attack.
+The first part of a test's name, such as `f9`, is the number of the attack.
 """
 
 from __future__ import annotations

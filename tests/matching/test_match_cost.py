@@ -33,7 +33,7 @@ COMPARING_ALL = (
 MOST_COMPARED = 100
 """Maximum number of rows that an operator returns or compares for each line and expectation.
 
-This is enough for each character of a text, but not for each other row.
+This allows work for each character of a text, but not for every other row.
 """
 
 

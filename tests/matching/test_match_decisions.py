@@ -206,7 +206,7 @@ def test_each_accepted_return_brings_back_the_latest_line_before_it() -> None:
     ]  # fmt: skip
 
 
-def test_the_reason_of_a_line_of_which_a_part_counts_does_not_deny_it() -> None:
+def test_the_reason_of_a_partly_counted_line_does_not_say_that_nothing_counts() -> None:
     expectations = [
         expectation("r", CODE, "5"), expectation("s", "PAY-2026-000778", "5", currency="USD"),
     ]  # fmt: skip

@@ -26,7 +26,7 @@ SCRIPTS = {
 
 
 def in_script(code: str, script: str) -> str:
-    """Replace each letter and zero of the code by its look-alike in the script, if there is one."""
+    """Replace each letter and zero of the code with its look-alike in the script, if any."""
     shapes = {SHAPES[letter]: letter for letter in SCRIPTS[script]}
     return "".join(shapes.get("O" if c == "0" else c, c) for c in code)
 

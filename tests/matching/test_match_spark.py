@@ -222,7 +222,7 @@ def test_no_step_joins_every_row_with_every_row(models: dict[str, Model], name: 
         [step, sides] for step, sides in products if not any(set(side) <= SMALL for side in sides)
     ]
     assert large == []
-    assert products, "crossing the lengths of codes is one"
+    assert products, "the cross join of code lengths is one"
 
 
 def test_the_inputs_contain_enough_rows(models: dict[str, Model]) -> None:

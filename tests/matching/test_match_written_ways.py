@@ -186,7 +186,7 @@ def test_a_reference_written_another_way_is_only_suggested_if_it_may_be_another(
     code, second = "{}-2026-004417", "{}-2026-004471"
     cases = [
         Case("{}-125", "{}-00125", other="{}-0125"),
-        # Another request of the amount is one slip away from the text.
+        # Another request for the same amount is one slip away from the text.
         Case("{}-2026-4417", code, other="{}-2026-14417", other_amount="100"),
         Case("{}-2026-4417", code, other="{}-2026-44170", other_amount="100"),
         Case("{}-2026-4417", code, other="{}-2026-4471", other_amount="100"),
@@ -206,7 +206,7 @@ def test_a_reference_written_another_way_is_only_suggested_if_it_may_be_another(
 
 
 @pytest.mark.acceptance
-def test_a_serial_number_with_its_digits_grouped_otherwise_does_not_match() -> None:
+def test_a_serial_number_with_its_digits_grouped_differently_does_not_match() -> None:
     cases = [
         Case("FV/02/11/2026", "FV/21/1/2026"),
         Case("INV-01-25", "INV-125"),
@@ -233,7 +233,7 @@ def test_a_second_serial_number_next_to_the_first_prevents_a_match() -> None:
     assert_all("matched", honest)
 
 
-def test_a_code_with_its_digits_grouped_otherwise_is_only_suggested() -> None:
+def test_a_code_with_its_digits_grouped_differently_is_only_suggested() -> None:
     cases = [
         Case("FV/11/2/2026", "FV/1/12/2026"),
         Case("FV-11-2-2026", "FV/1/12/2026"),

@@ -74,7 +74,7 @@ def is_first_only(node: exp.Expression) -> bool:
 
 
 def is_wide_product(node: exp.Expression) -> bool:
-    """Return whether a product may overflow: a factor is no whole number or narrow decimal."""
+    """Return whether a product may overflow: a factor is neither a whole number nor narrow."""
     if not isinstance(node, exp.Mul):
         return False
     return not all(_is_narrow(factor.unnest()) for factor in (node.left, node.right))
@@ -153,7 +153,7 @@ RULES: dict[str, Rule] = {
     ),
     "a slice": lambda n: isinstance(n, exp.Slice),
     "a function that SQLGlot does not know": lambda n: isinstance(n, exp.Anonymous),
-    "a clock or a die": lambda n: (
+    "a clock or a random value": lambda n: (
         isinstance(
             n, exp.CurrentTimestamp | exp.CurrentDate | exp.CurrentTime | exp.Rand | exp.Uuid
         )
@@ -317,8 +317,8 @@ def test_step_names_differ_from_each_other_and_from_table_names() -> None:
         ("an intersection of lists", "SELECT list_intersect(a, b) FROM t"),
         ("a slice", "SELECT a[1:2] FROM t"),
         ("a function that SQLGlot does not know", "SELECT nobody_knows(a) FROM t"),
-        ("a clock or a die", "SELECT now()"),
-        ("a clock or a die", "SELECT random()"),
+        ("a clock or a random value", "SELECT now()"),
+        ("a clock or a random value", "SELECT random()"),
         ("a float", "SELECT a / 2 FROM t"),
         ("a float", "SELECT avg(a) FROM t"),
         ("a float", "SELECT CAST(a AS DOUBLE) FROM t"),

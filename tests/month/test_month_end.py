@@ -268,7 +268,7 @@ def test_a_waiting_request_has_the_age_of_its_open_item(month_end: Workspace) ->
     assert "age" not in tables[1].arrow.column_names
 
 
-def test_a_table_of_now_says_so(month_end: Workspace) -> None:
+def test_a_table_of_current_states_names_its_instant(month_end: Workspace) -> None:
     r = month_end.reconcile("2026-10")
     assert "began by 31 Oct 2026; state, stage and age as of 2 Nov 2026 09:00 CET" in str(
         r.differences

@@ -22,7 +22,7 @@ USER = "ana.lyst"
 
 @functools.cache
 def secrets_of_practice() -> dict[str, str]:
-    """Return the practice company's secrets by the names of their variables."""
+    """Return the practice company's secrets by environment variable."""
     return {
         f"TREASURY_{name.upper()}_SECRET": secret
         for name, (_, secret) in Sandbox().credentials.items()

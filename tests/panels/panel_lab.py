@@ -135,7 +135,7 @@ def _address(server: subprocess.Popen[bytes], runtime: Path, log: Path) -> str:
 
 
 def at_last(look: Callable[[], list[str]], seconds: float = 30.0) -> list[str]:
-    """Call `look` until it finds nothing, or for so many seconds; return what it finds last."""
+    """Call `look` until it finds nothing or the seconds are over; return its last result."""
     deadline = time.monotonic() + seconds
     while (found := look()) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -206,7 +206,7 @@ class Desk:
         """Open a notebook with these code cells and a kernel: an idle one, or a new one.
 
         A test waits longest for a kernel to import everything, so a closed notebook is kept and
-        gets other cells; `name` is the file's name for a new notebook.
+        reused with other cells; `name` is the file's name for a new notebook.
         """
         if self._idle:
             notebook = self._idle.pop()

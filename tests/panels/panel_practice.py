@@ -1,7 +1,7 @@
 """A practice workspace with services in the test process, synced and ready for a panel.
 
-The company and its first sync are the same for each seed. So the first sync is run once, and each
-test begins with a copy of its workspace.
+One seed always gives the same company and first sync. So the first sync is run once, and each test
+begins with a copy of its workspace.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def outcome(panel: Locator) -> Locator:
 
 
 def copied(copy: Locator) -> str:
-    """Return the clipboard after a Copy button has confirmed.
+    """Return the clipboard after a Copy button has confirmed the copy.
 
     The button confirms for a moment only, which a slow test would miss, so the page watches it.
     """
@@ -121,7 +121,7 @@ def propose_transfers(practice: Practice, *amounts: str) -> list[str]:
 
 
 def ready_transfers(practice: Practice, *amounts: str) -> None:
-    """Propose transfers and approve them by a second person."""
+    """Propose transfers, and approve them as a second person."""
     ids = propose_transfers(practice, *amounts)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TREASURY_USER", CHECKER)

@@ -112,7 +112,7 @@ def test_conditions_are_typed_between_the_words_of_a_search(month_end: Workspace
     assert narrowed(panel, search="no such words") == []
 
 
-def test_the_cell_gives_the_first_filter(month_end: Workspace) -> None:
+def test_the_arguments_in_the_cell_set_the_first_filter(month_end: Workspace) -> None:
     typed = month_end.panels.close("2026-10", search="unreferenced >2000", size=100).frame()
     assert typed.search is not None
     assert typed.search.value == "unreferenced >2000"

@@ -23,7 +23,7 @@ MONTH = "2026-10"
 
 @contextmanager
 def closing_as(desk: Desk, folder: Path, person: str, name: str) -> Iterator[Notebook]:
-    """Open a notebook with the close panel for one person, as its own login."""
+    """Open a notebook with the close panel for one person, as a separate login."""
     who = f"import os\nos.environ['TREASURY_USER'] = {person!r}\n{start_of(folder)}"
     notebook = desk.open(name, who, f"t.panels.close({MONTH!r})")
     try:
@@ -86,7 +86,7 @@ def test_two_people_close_a_month_one_with_the_mouse_and_one_with_the_keyboard(
         boxes = panel.locator(".tp-choice input")
         expect(boxes).to_have_count(3)
         panel.get_by_label("Search").press_sequentially("unreferenced >2000")
-        expect(boxes).to_have_count(2)  # without Enter
+        expect(boxes).to_have_count(2)  # typing is enough, without Enter
         button(panel, "Clear filters").click()
         expect(panel.get_by_label("Search")).to_be_focused()
         button(panel, "Unreferenced: 3").click()

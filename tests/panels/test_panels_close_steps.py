@@ -38,7 +38,7 @@ def go(panel: ClosePanel, name: str, *chosen: str, **typed: str) -> Frame:
 
 
 def asks(panel: ClosePanel, name: str, *chosen: str, **typed: str) -> StepBlock:
-    """Take the first step; a signature writes the pack in it."""
+    """Take the first step, which for a signature also writes the pack."""
     frame = go(panel, name, *chosen, **typed)
     assert frame.step is not None, frame.message
     return frame.step

@@ -53,7 +53,7 @@ def panel(notebook: Notebook) -> Locator:
 
 
 OFTEN = ("approve", "carry_out", "accept")
-"""The ways without a mark of their own; the mark of the file applies to them all."""
+"""The ways without a pytest mark of their own; the file's mark applies to all ways."""
 
 
 @pytest.fixture(
@@ -265,7 +265,7 @@ def test_rule_7_a_journal_that_cannot_be_used_is_an_alert_and_can_be_tried_again
 
 
 def newer_journal(folder: Path) -> Path:
-    """Replace the journal by one of a newer version; return the path of the former one."""
+    """Replace the journal with one of a newer version; return the path of the former one."""
     path, kept = folder / "journal.sqlite", folder / "kept.sqlite"
     newer = folder / "newer.sqlite"
     kept.write_bytes(path.read_bytes())

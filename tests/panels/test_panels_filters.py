@@ -1,4 +1,4 @@
-"""The filters of lists: what a typed condition means, and the filters of matches and funding."""
+"""The filters of lists: the meaning of typed conditions, and filters of matches and funding."""
 
 from __future__ import annotations
 

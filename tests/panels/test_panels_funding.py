@@ -100,7 +100,7 @@ def test_a_missing_account_to_pay_from_is_an_error_at_its_field(panel: FundingPa
 
 
 @pytest.mark.acceptance
-def test_marked_sent_is_a_remark_and_no_evidence(panel: FundingPanel, paying: Practice) -> None:
+def test_marked_sent_is_a_remark_and_not_evidence(panel: FundingPanel, paying: Practice) -> None:
     row = rows(panel, "PAY")[0]
     frame = ask(panel, "sent", row["request"])
     (field,) = [one for one in frame.fields if one.name == "reason"]

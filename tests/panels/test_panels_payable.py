@@ -78,7 +78,7 @@ def test_only_payable_requests_have_deposit_details() -> None:
     assert found["b"]["asset"] == "USDC"
 
 
-def test_each_request_shows_the_differences_to_the_last_paid_details() -> None:
+def test_each_request_shows_the_differences_from_the_last_paid_details() -> None:
     found = told(
         [
             request("paid", "SUCCEEDED"),

@@ -237,7 +237,7 @@ def test_an_approver_without_permission_is_informed_in_the_panel(practice: Pract
 
 
 def newer(practice: Practice) -> Callable[[], None]:
-    """Replace our journal by a newer version's; return a function that restores ours."""
+    """Replace our journal with a newer version's; return a function that restores ours."""
     path = journal_of(practice)
     ours, theirs = path.read_bytes(), path.with_name("newer.sqlite")
     theirs.write_bytes(ours)

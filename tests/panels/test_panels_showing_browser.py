@@ -183,7 +183,7 @@ def test_rule_8_typing_dd_on_anything_that_takes_the_focus_deletes_no_cell(
         place.focus()
         panel.page.keyboard.press("d")
         panel.page.keyboard.press("d")
-        # What is typed into a search or a filter narrows the list, until it is removed.
+        # Text typed into a search or a filter narrows the list, until it is removed.
         if place.get_attribute("data-field") is not None:
             place.fill("")
             place.press("Enter")

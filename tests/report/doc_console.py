@@ -40,7 +40,7 @@ _BLOCK = re.compile(
 
 
 def as_run(page: str, workspace: Workspace, folder: Path) -> str:
-    """Return the page with the present output of its examples, which are run in `folder`."""
+    """Return the page with the current output of its examples, which are run in `folder`."""
     names: dict[str, Any] = {"t": workspace}
 
     def file(block: re.Match[str]) -> str:

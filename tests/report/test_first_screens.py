@@ -79,7 +79,7 @@ def test_every_open_item_is_in_exactly_one_row_of_the_morning(
     assert len(morning.listed("waiting")) == waiting
     (sides,) = (line for line in morning.splitlines() if line.startswith("WAITING FOR"))
     assert sum(map(int, re.findall(r"[a-z] (\d+)", sides))) == waiting
-    # What is left out is either evidence of a day that has not ended, or a month that has.
+    # Omitted items began today or later; added ones are about the evidence of October.
     running = month_end.open_items("2026-11").by_id
     left_out = [running[name] for name in running.keys() - set(ids)]
     assert all(each.since is not None and each.since >= TODAY for each in left_out)

@@ -64,7 +64,9 @@ def test_every_sheet_is_there_with_a_frozen_header_and_a_filter(tmp_path: Path) 
 
 
 @pytest.mark.acceptance
-def test_the_cover_links_every_sheet_and_details_are_behind_at_most_twelve(tmp_path: Path) -> None:
+def test_the_cover_links_every_sheet_and_details_follow_at_most_twelve_sheets(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "close.xlsx"
     write_workbook(closing_of(reconciliation(lines=[line(), line("b")]), ZONE), path)
     book = openpyxl.load_workbook(path)

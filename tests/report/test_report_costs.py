@@ -164,7 +164,7 @@ def test_a_pair_without_any_rate_has_a_row_and_no_sum() -> None:
     assert told.title == "1 conversion without a value, not included"
 
 
-def test_only_a_rate_of_the_instant_is_in_the_rate() -> None:
+def test_only_a_reference_rate_near_the_instant_shows_a_margin_in_the_rate() -> None:
     near, far = AT.replace(hour=1, minute=30), AT.replace(hour=0)
     for at, expected in ((near, IN_THE_RATE), (far, TO_OWN_RATE), (None, TO_OWN_RATE)):
         (row,) = costs(exchange(), at=at).each.arrow.to_pylist()

@@ -27,7 +27,7 @@ PERCENTAGES = (
     "100",
 )
 LIMIT = 10**28
-"""The amount, in units of the eighteenth decimal, from which on fees are computed one by one."""
+"""The amount, in units of the eighteenth decimal, from which fees are computed one by one."""
 
 
 def amount(random: Random) -> Decimal | None:

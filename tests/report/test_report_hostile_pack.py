@@ -151,7 +151,7 @@ SEALED_AGAIN: dict[str, Callable[[JSON], object]] = {
     "code": lambda told: told["code"].update(libraries={}),
 }
 OFTEN = ("rules", "ledger", "answer")
-"""Cases without a mark of their own; the mark of their test applies to them all."""
+"""Cases without a pytest mark of their own; the mark of their test applies to all cases."""
 
 
 @pytest.mark.acceptance
@@ -315,7 +315,7 @@ CHANGES = dict(parquet_changes())
 @pytest.mark.acceptance
 @pytest.mark.thorough
 def test_every_table_of_a_pack_may_be_anything(pack: Path, tmp_path: Path) -> None:
-    """Each kind of change is made to one random table; without THOROUGH a third of the kinds."""
+    """Make each kind of change to one random table; without THOROUGH, try only a third of them."""
     tables = sorted(
         path.relative_to(pack).as_posix()
         for folder in ("inputs", "tables")

@@ -45,7 +45,7 @@ class Endless:
 
 ENDLESS = {
     "text": (BEFORE, "x"),
-    "elements one in another": ("<Document>", "<a>"),
+    "nested elements": ("<Document>", "<a>"),
     "elements of one text": (BEFORE, "</Ustrd><Ustrd>"),
     "a tag's name": (f"{BEFORE}<", "x"),
     "attributes": (BEFORE.removesuffix(">"), " a='x'"),
@@ -57,7 +57,7 @@ ENDLESS = {
     "statements": (BEFORE.partition("<Stmt>")[0], "<Stmt/>"),
     "MT940, a text": (f"{MOVED}:86:", "xxxxxxxxx\r\n"),
     "MT940, a line": (f"{MOVED}:86:", "x"),
-    "MT940, a field of nothing": (f"{MT}:86:", "\r\n"),
+    "MT940, an empty field": (f"{MT}:86:", "\r\n"),
 }
 
 
@@ -180,7 +180,9 @@ def test_an_invalid_tag_does_not_start_another_document(tmp_path: Path) -> None:
         read_file(write(tmp_path, BEFORE + "<" * 200_000))
 
 
-@pytest.mark.parametrize("before", ["", "x" * 3_900_000], ids=["at the beginning", "after much"])
+@pytest.mark.parametrize(
+    "before", ["", "x" * 3_900_000], ids=["at the beginning", "after much text"]
+)
 def test_a_file_of_many_tiny_documents_is_refused_quickly(tmp_path: Path, before: str) -> None:
     text = f"<Document><BkToCstmrStmt><Stmt><x>{before}</x></Stmt></BkToCstmrStmt></Document>"
     many = text + "<BkToCstmrStmt/>" * 1_000_000

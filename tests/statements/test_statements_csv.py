@@ -302,7 +302,7 @@ def test_a_balance_column_proves_the_rows_in_either_order(
     file = CsvFile(io.BytesIO(text.encode()), "x.csv")
     count = sum(batch.num_rows for batch in file.batches())
     assert count == len(moves)
-    # Beyond 28 movements days repeat, and the order of rows within a day is lost.
+    # Beyond 28 movements, days repeat, and the order of rows within a day is lost.
     if len(moves) <= 28:
         (one,) = file.statements
         assert one.proved, one.proof

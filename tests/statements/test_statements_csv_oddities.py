@@ -19,7 +19,7 @@ TABLES = {
 1. 10. 2026;1 234,50;CZK;2 234,50;a
 15. 10. 2026;-234,50;CZK;2 000,00;b
 """,
-    "a currency's sign next to the amount": """Datum;Částka;Zůstatek;Popis
+    "a currency sign next to the amount": """Datum;Částka;Zůstatek;Popis
 01.10.2026;1 234,50 Kč;2 234,50 Kč;a
 15.10.2026;-234,50 Kč;2 000,00 Kč;b
 """,

@@ -36,7 +36,7 @@ ASKED = {
         ("TransactionId,Date,Amount,Currency,OriginalAmount,OriginalCurrency,MerchantName,Details\n"
         "T1,2026-10-05,53.10,CHF,53.10,CHF,Shop,a\nT2,2026-10-06,12.85,CHF,15.34,USD,Shop,b\n"),
     ),
-    "a card's purchases and what was paid back": (
+    "a card's purchases and refunds": (
         "sign",
         ("Datum;Beschreibung;Karte;Währung;Betrag\n26/10/2026;Shop;**2748;CHF;39.64\n"
         "21/10/2026;Shop;**2748;CHF;-22.35\n"),
@@ -56,7 +56,7 @@ ASKED = {
         "a@b.c,2026-10-31 19:56:55,T1,Umsatz,VISA,CREDIT,Tee,11.5,11.21,0.29,0.0,0.17,11.33\n"
         "a@b.c,2026-10-31 18:45:43,T2,Umsatz,VISA,DEBIT,Eis,2.5,2.44,0.06,0.0,0.1,2.4\n"),
     ),
-    "an amount under a header of no known word": (
+    "an amount under an unknown header": (
         "amount",
         ("Date,Description,Montant total,Prix net,Virement\n2026-10-05,a,-22.65,-20.95,-22.08\n"
         "2026-10-06,b,45.00,41.63,43.87\n"),
@@ -71,7 +71,7 @@ ASKED = {
         ("Datum;Konto;Gegenkonto;Buchungstext;Soll;Haben\n05.10.2026;1200;4400;Erlös;100,00;\n"
         "06.10.2026;4930;1200;Büro;;20,00\n"),
     ),
-    "no amount but one of tax": (
+    "only an amount of tax": (
         "amount",
         "Date,Description,Tax Amount\n2026-10-05,a,-1.70\n2026-10-06,b,0.20\n",
     ),
@@ -118,7 +118,7 @@ ASKED = {
         ("Date,Merchant,Text,Amount,Balance\n2026-10-05,Shop,a,20.00,120.00\n"
         "2026-10-06,Hotel,b,50.00,170.00\n2026-10-07,,paid,-100.00,70.00\n"),
     ),
-    "a journal of an account of the ledger against others": (
+    "a journal of one ledger account against others": (
         "table",
         ("Umsatz (ohne Soll/Haben-Kz);Soll/Haben-Kennzeichen;Konto;Gegenkonto;Belegdatum;"
         "Buchungstext\n20,00;S;1200;4400;05.10.2026;a\n50,00;H;1200;1600;06.10.2026;b\n"),
@@ -168,7 +168,7 @@ def test_an_answer_settles_its_question_and_is_kept_in_the_profile(
 def test_an_answer_gives_unsigned_amounts_their_direction(
     tmp_path: Path, answer: str, way: str
 ) -> None:
-    _, text = ASKED["a card's purchases and what was paid back"]
+    _, text = ASKED["a card's purchases and refunds"]
     proposal = propose(tmp_path, text, sign=answer)
     assert proposal.entries["direction"].to_pylist()[0] == way
     assert len(set(proposal.entries["direction"].to_pylist())) == 2
@@ -188,7 +188,7 @@ def test_a_column_without_a_header_is_kept_by_its_number(tmp_path: Path) -> None
 
 
 def test_an_answer_chooses_the_column_of_amounts(tmp_path: Path) -> None:
-    _, text = ASKED["an amount under a header of no known word"]
+    _, text = ASKED["an amount under an unknown header"]
     proposal = propose(tmp_path, text, amount="Virement")
     assert proposal.profile.columns["amount"] == ("Virement",)
     assert rows(proposal.entries, "direction", "amount") == [
@@ -222,7 +222,7 @@ def test_a_decimal_sign_that_no_amount_contains_is_not_kept(tmp_path: Path) -> N
 
 
 PROVED = {
-    "thousands beside hundreds": (
+    "thousands next to hundreds": (
         (
             "Buchungstag;Verwendungszweck;Betrag;Saldo\n05.10.2026;a;-3.000;7.500\n"
             "06.10.2026;b;-500;7.000\n07.10.2026;c;2.000;9.000\n"
@@ -237,7 +237,7 @@ PROVED = {
         "Date,Description,Amount,Balance\n2026-10-05,a,10.00,90.00\n2026-10-06,b,5.00,85.00\n",
         [("DBIT", 10), ("DBIT", 5)],
     ),
-    "a ledger, where debit is what came in": (
+    "a ledger in which debit is money received": (
         (
             "Datum;Beleg;Text;Soll;Haben;Saldo\n05.10.2026;1;a;500,00;;1.500,00\n"
             "06.10.2026;2;b;;300,00;1.200,00\n"
@@ -258,7 +258,7 @@ PROVED = {
         ),
         [("DBIT", Decimal("12.5")), ("CRDT", 100)],
     ),
-    "of two amounts": (
+    "two columns of amounts": (
         (
             "Datum;Text;Betrag;Gesamtbetrag;Saldo\n05.10.2026;a;-10,00;-11,00;89,00\n"
             "06.10.2026;b;-5,00;-6,00;83,00\n"

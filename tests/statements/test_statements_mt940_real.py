@@ -18,7 +18,7 @@ def real_files() -> list[Path]:
 
 
 def independent(path: Path) -> tuple[int, Decimal]:
-    """Return count and signed sum of the movements, read only from the start of each field 61."""
+    """Return the number and signed sum of the movements, read from the start of each field 61."""
     text = path.read_bytes().decode("latin-1").replace("\r\n", "\n")
     count, total = 0, Decimal(0)
     for part in text.split("\n:61:")[1:] + ([text[4:]] if text.startswith(":61:") else []):
@@ -64,7 +64,7 @@ def test_the_library_mt_940_agrees_on_the_files_it_can_read() -> None:
                 for one in mt940.parse(path.read_bytes()).transactions
                 if "amount" in one.data
             ]
-        except Exception:  # noqa: BLE001 - what it cannot read is no oracle
+        except Exception:  # noqa: BLE001 - such a file is not compared
             continue
         mine = [
             (amount if direction == "CRDT" else -amount, valued)  # type: ignore[operator]

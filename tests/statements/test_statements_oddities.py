@@ -24,7 +24,7 @@ BALANCES = {
     "an available balance does not close": (
         {"OPBD": "100.00", "CLAV": "110.00"}, "no closing balance",
     ),
-    "available beside booked": (
+    "available next to booked": (
         {"OPAV": "7.00", "PRCD": "100.00", "CLAV": "9.00", "CLBD": "110.00", "FWAV": "8.00"},
         "closing EUR 110.00",
     ),
@@ -391,21 +391,21 @@ TABLE = (
     f"{OURS};10;EUR;15/10/2026;Zürich;15/10/2026;5.000,00;10.000,00\n"
 )
 ENCODED = {
-    "camt, UTF-8 with its mark": CAMT.encode("utf-8-sig"),
-    "camt, UTF-16 that says UTF-8": CAMT.encode("utf-16"),
-    "camt, UTF-16 without a mark": CAMT.replace("UTF-8", "UTF-16").encode("utf-16-be"),
-    "camt, UTF-16 the other way round": CAMT.replace("UTF-8", "UTF-16LE").encode("utf-16-le"),
+    "camt, UTF-8 with a byte order mark": CAMT.encode("utf-8-sig"),
+    "camt, UTF-16 declared as UTF-8": CAMT.encode("utf-16"),
+    "camt, UTF-16 without a byte order mark": CAMT.replace("UTF-8", "UTF-16").encode("utf-16-be"),
+    "camt, UTF-16 in little-endian order": CAMT.replace("UTF-8", "UTF-16LE").encode("utf-16-le"),
     "camt, Latin-1": CAMT.replace("UTF-8", "ISO-8859-1").encode("latin-1"),
-    "camt, nothing declared": UNSAID.encode(),
+    "camt, no declared encoding": UNSAID.encode(),
     "MT940, UTF-8": MT.encode(),
-    "MT940, UTF-8 with its mark": MT.encode("utf-8-sig"),
+    "MT940, UTF-8 with a byte order mark": MT.encode("utf-8-sig"),
     "MT940, Latin-1": MT.encode("latin-1"),
     "MT940, UTF-16": MT.encode("utf-16"),
-    "MT940, UTF-16 without a mark": MT.encode("utf-16-be"),
+    "MT940, UTF-16 without a byte order mark": MT.encode("utf-16-be"),
     "MT940, lines ended by @@": MT.replace("\r\n", "@@").replace("\n", "@@").encode(),
-    "CSV, UTF-8 with its mark": TABLE.encode("utf-8-sig"),
+    "CSV, UTF-8 with a byte order mark": TABLE.encode("utf-8-sig"),
     "CSV, UTF-16": TABLE.encode("utf-16"),
-    "CSV, UTF-16 without a mark": TABLE.encode("utf-16-be"),
+    "CSV, UTF-16 without a byte order mark": TABLE.encode("utf-16-be"),
     "CSV, Windows-1252": TABLE.encode("cp1252"),
 }
 
@@ -420,7 +420,7 @@ def test_every_supported_encoding_is_read_correctly(tmp_path: Path, content: byt
 @pytest.mark.parametrize(
     "content",
     [CAMT.encode("latin-1"), UNSAID.encode("latin-1"), CAMT.encode("utf-32"), MT.encode("utf-32")],
-    ids=["Latin-1 that says UTF-8", "Latin-1 that is undeclared", "UTF-32", "MT940 in UTF-32"],
+    ids=["Latin-1 declared as UTF-8", "undeclared Latin-1", "UTF-32", "MT940 in UTF-32"],
 )
 def test_an_undeclared_or_unsupported_encoding_is_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(StatementError, match=r"^file\.xml: ") as caught:
@@ -436,7 +436,7 @@ TABLES = {
     "narrow spaces between thousands": TABLE.replace("1.234,50", "1\u202f234,50"),
     "the separator first": f"sep=;\n{TABLE}",
     "the separator first, a tab": "sep=\t\n" + TABLE.replace(";", "\t"),
-    "the separator first, quoted, after a mark": f'\ufeff"sep=;"\r\n{TABLE}',
+    "the separator first, quoted, after a byte order mark": f'\ufeff"sep=;"\r\n{TABLE}',
     "lines before the header": f"Export of 1 November\nClient;X\n\n{TABLE}",
     "empty rows between": TABLE.replace("\n", "\n;;;;;;;\n\n"),
 }

@@ -278,7 +278,7 @@ def test_an_answer_may_name_its_file_in_lower_case(filed: Filed) -> None:
 
 
 @pytest.mark.acceptance
-def test_a_file_is_withdrawn_by_another_person_than_its_maker(filed: Filed) -> None:
+def test_a_file_is_withdrawn_by_a_person_other_than_its_maker(filed: Filed) -> None:
     void = filed.desk.funding.void_file
     with pytest.raises(InputError, match="needs a reason"):
         void(FILE, " ", actor=BERT)
@@ -353,7 +353,7 @@ def test_a_close_match_without_a_name_is_accepted_for_its_file_only(filed: Filed
     funding.accept_payee(name, "called them", actor=BERT)
     assert filed.row["at_bank"] == "received"
     filed.leave("payments-2.xml", "PAY-2")
-    # Without a name, the bank may mean another name than before.
+    # Without a name in the answer, the bank may mean a different name this time.
     filed.answer("RVMC", original="PAY-2")
     assert filed.row["at_bank"] == "payee"
     funding.accept_payee(name, "called them again", actor=BERT)

@@ -276,7 +276,7 @@ def test_case_29_an_interrupted_save_gives_the_same_result_when_rerun(
         patch.setattr(rule_changes, "durable", SimpleNamespace(write_whole=dies))
         with pytest.raises(CutOff):
             desk.rules.save(rules, "fewer days", actor=ANNA)
-    assert not desk.rules.is_journaled(), "the file still holds the rules before"
+    assert not desk.rules.is_journaled(), "the file still holds the earlier rules"
     desk.rules.save(rules, "fewer days", actor=ANNA)
     assert desk.rules.current() == rules
     assert len(desk.journal.entries("rules.")) == 1

@@ -1,4 +1,4 @@
-"""An altered journal, or one without a signature, takes no decisions, and doctor reports it."""
+"""A journal that was altered or lacks a signature takes no decisions, and doctor reports it."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def test_a_contrary_decision_must_be_undone_first(
 
 
 @pytest.mark.acceptance
-def test_a_conflict_is_accepted_with_a_reason_only(desk: Workspace, lines: Lines) -> None:
+def test_a_conflict_is_accepted_only_with_a_reason(desk: Workspace, lines: Lines) -> None:
     line = next(
         row
         for row in lines
@@ -189,7 +189,7 @@ def rivals(lines: Lines) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @pytest.mark.acceptance
-def test_another_currency_is_never_received_and_another_direction_not_without_a_reason(
+def test_another_currency_is_refused_and_another_direction_needs_a_reason(
     desk: Workspace, lines: Lines, suggested: dict[str, Any]
 ) -> None:
     line = first_line(lines, "suggested", "off_ramp")["entry_id"]
@@ -357,7 +357,7 @@ def test_case_29_an_interrupted_verb_gives_the_same_result_when_rerun(
 def test_case_30_notebooks_that_decide_a_line_at_once_journal_one_decision(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
-    """Four threads decide a line in two ways: one wins, and the two contrary ones are refused."""
+    """Four threads decide a line in two ways: one way wins, and two threads are refused."""
     line, reference = suggested["entry_id"], suggested["reference"]
     start, refused = threading.Barrier(4), []
 
@@ -379,7 +379,7 @@ def test_case_30_notebooks_that_decide_a_line_at_once_journal_one_decision(
         hand.join()
     entries = desk.journal.entries("match.")
     assert len(entries) == 1
-    assert len(refused) == 2, "the same verdict again is no refusal"
+    assert len(refused) == 2, "repeating the same verdict is not refused"
     assert all("already decided" in text for text in refused)
     desk.journal.verify()
 

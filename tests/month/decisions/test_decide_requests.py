@@ -1,4 +1,4 @@
-"""Remarks on ramp requests are shown separately, with a reason, and are no evidence."""
+"""Remarks on ramp requests are shown separately, with a reason, and are not evidence."""
 
 from __future__ import annotations
 

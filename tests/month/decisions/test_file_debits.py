@@ -210,7 +210,9 @@ def test_a_debit_is_left_to_a_person_if_the_files_amounts_or_account_differ(
 
 
 @pytest.mark.acceptance
-def test_a_debit_of_another_account_is_not_the_files(desk: Workspace, month_end: Workspace) -> None:
+def test_a_debit_of_another_account_does_not_belong_to_the_file(
+    desk: Workspace, month_end: Workspace
+) -> None:
     filed = Filed(desk, month_end, payer="BE71096123456769")
     line = filed.debited()
     with pytest.raises(

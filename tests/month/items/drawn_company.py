@@ -1,9 +1,9 @@
 """A practice company played for two months by random acts, with the true open items.
 
-Its bank, its services and its desk act at random from a seed. Wires are funded in full, short or
-without a reference, and are returned. Requests are blocked, denied and fail. Customers pay with and
-without the code. Bank files arrive late. A person decides lines truthfully, or leaves them. The
-true open items are read from the sandbox only.
+Its bank, its services and its desk act at random from a seed. Requests are funded in full, in part,
+twice or without a reference, and wires are returned. Requests are blocked or denied, complete or
+fail. Customers pay with and without the code. Bank files arrive late. A person decides
+lines truthfully, or leaves them open. The true open items are read from the sandbox only.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ CHANGES = {"os.rename", "os.link", "os.mkdir", "os.remove", "os.truncate", "os.r
 
 
 class Points:
-    """Counts the write points of this process, in files below `folder`, and kills it at `last`."""
+    """A counter of this process's write points below `folder`; it kills the process at `last`."""
 
     def __init__(self, folder: Path, last: int | None) -> None:
         self.folder, self.last, self.count = str(folder), last, 0

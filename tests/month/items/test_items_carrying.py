@@ -72,7 +72,9 @@ def test_the_proposer_cannot_accept_in_any_spelling_of_the_name(
         with pytest.raises(ActionRefused, match=r"proposed to carry .* and cannot accept it"):
             desk.items.accept(item.item_id, actor=Actor(name, "environment"))
     desk.journal.append("item.accepted", item.item_id, {}, actor=ANNA)
-    assert desk.open_items(MONTH).by_id[item.item_id].is_blocking, "an entry past the verb"
+    assert desk.open_items(MONTH).by_id[item.item_id].is_blocking, (
+        "an acceptance journaled without the verb has no effect"
+    )
 
 
 @pytest.mark.acceptance

@@ -1,4 +1,4 @@
-"""A request with other deposit details than were paid before is not to be paid, in any list."""
+"""A request is not to be paid, in any list, if its deposit details differ from earlier payments."""
 
 from __future__ import annotations
 

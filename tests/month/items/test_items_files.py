@@ -1,4 +1,4 @@
-"""Files attached to items: the allowed kinds, which are late or removed, and who may remove."""
+"""Files attached to items: the allowed kinds, which are late or removed, and who may remove one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ GOOD = {
     "list.xlsx": workbook(),
 }
 BAD = {
-    # The ending is not allowed, or there is none.
+    # The extension is missing or not allowed.
     "run.exe": b"MZ",
     "page.html": b"<p>",
     "picture.svg": b"<svg/>",
@@ -56,7 +56,7 @@ BAD = {
     "pdf": b"%PDF-1.7",
     "letter.pdf.": b"%PDF-1.7",
     "": b"%PDF-1.7",
-    # The content does not have the kind of the ending.
+    # The content does not match the extension.
     "a.pdf": b"\x89PNG\r\n\x1a\n",
     "b.pdf": b"<script>alert(1)</script>%PDF-",
     "a.png": b"<svg/>",
@@ -90,7 +90,7 @@ def test_a_file_is_taken_if_its_content_is_what_its_name_says() -> None:
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_another_file_is_refused_with_a_visible_name(name: str) -> None:
+def test_any_other_file_is_refused_and_its_name_is_made_visible(name: str) -> None:
     with pytest.raises(InputError) as refused:
         kind_of(name, BAD[name])
     assert str(refused.value).isprintable()
@@ -120,7 +120,7 @@ def listed(journal: Journal, *columns: str) -> list[tuple[object, ...]]:
     return [tuple(row[column] for column in columns) for row in rows]
 
 
-def test_the_removal_of_bytes_is_about_every_attachment_of_them(journal: Journal) -> None:
+def test_removing_bytes_removes_every_attachment_of_them(journal: Journal) -> None:
     attached(journal, "line:e1")
     attached(journal, "account:NL91", sha256=B)
     attached(journal, "line:e2")
@@ -179,7 +179,7 @@ def test_a_file_is_late_after_the_close_of_its_month_and_goes_to_the_next_pack(
         return [str(item) for item in rows["item_id"].to_pylist()]
 
     assert carried(NOVEMBER, close.seq) == ["line:e2", "line:e3", "line:e4"]
-    # An item that is still open brings its earlier files.
+    # The earlier files of an item that is still open are carried too.
     assert carried(NOVEMBER, close.seq, "line:e1")[0] == "line:e1"
     assert carried(NOVEMBER.next, close.seq + 9) == []
 

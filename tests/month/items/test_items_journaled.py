@@ -1,4 +1,4 @@
-"""`treasury journal verify` finds every change of entries about payments, items and notices."""
+"""`treasury journal verify` finds every change to entries about payments, items and notices."""
 
 from __future__ import annotations
 

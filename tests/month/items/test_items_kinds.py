@@ -230,7 +230,7 @@ def test_each_kind_has_one_name_a_turn_and_a_blocking_flag() -> None:
         assert kind.command.startswith("treasury ")
 
 
-def test_items_that_wait_for_others_can_be_accepted_and_for_time_never_block() -> None:
+def test_items_of_others_can_be_accepted_and_items_that_wait_for_time_never_block() -> None:
     for kind in KINDS.values():
         if kind.turn != "us":
             assert kind.blocks != "never acceptable", kind.name
@@ -239,7 +239,7 @@ def test_items_that_wait_for_others_can_be_accepted_and_for_time_never_block() -
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in UNSEEN])
-def test_every_kind_is_reached_by_something_that_can_happen(october: Closing, kind: str) -> None:
+def test_rows_of_each_kind_make_items_of_that_kind(october: Closing, kind: str) -> None:
     items = list(made(october, kind))
     assert items
     for item in items:

@@ -58,7 +58,7 @@ def test_limits_hold_once_a_second_person_accepts_them(limits: Limits, october: 
     assert (row["standing"], row["item"], row["total"]) == ("in force", 50, 80)
     items = listed(october, limits, small("e1", 50), small("e2", 51))
     assert [item.subject_id for item in items.blocking] == ["e2"]
-    assert len(items) == 2, "what does not block is listed all the same"
+    assert len(items) == 2, "items that do not block are still listed"
 
 
 def test_small_items_that_are_together_more_than_the_total_block(
@@ -70,7 +70,9 @@ def test_small_items_that_are_together_more_than_the_total_block(
     assert not listed(october, limits, *lines).blocking.items
     assert len(listed(october, limits, *lines, small("e3", 1)).blocking) == 3
     dollars = small("e4", 40, currency="USD")
-    assert len(listed(october, limits, *lines, dollars).blocking) == 1, "USD has no limit"
+    assert len(listed(october, limits, *lines, dollars).blocking) == 1, (
+        "no limit is declared for USD"
+    )
 
 
 def test_a_duplicate_blocks_at_any_amount(limits: Limits, october: Closing) -> None:

@@ -121,7 +121,7 @@ def test_lists_are_filtered_by_owner_currency_and_least_amount(noted: Workspace)
     assert [row["name"] for row in rows] == [BLOCKED]
 
 
-def test_the_owner_of_an_account_has_its_items_and_that_of_a_step_stays(
+def test_the_owner_of_an_account_owns_its_items_and_a_step_keeps_its_owner(
     month_end: Workspace, tmp_path: Path
 ) -> None:
     journal = Journal(tmp_path)
@@ -144,7 +144,7 @@ def test_the_owner_of_an_account_has_its_items_and_that_of_a_step_stays(
     assert named == ["", "ines", "ines", "carla", "carla"]
 
 
-def test_names_that_mean_nothing_are_refused(noted: Workspace) -> None:
+def test_unknown_names_and_invalid_owners_are_refused(noted: Workspace) -> None:
     for name in ("account:XX", "step:nothing", "step:lock/2026-09", "PAY-1999-000001"):
         with pytest.raises(InputError):
             noted.items.assign(name, owner="ines", dry_run=True)

@@ -88,7 +88,7 @@ def test_the_close_is_blocked_and_the_first_screen_names_the_blocking_items(
 def test_neither_month_is_prepared_before_carrying_its_items_is_accepted(
     played: DrawnCompany, month: str, missing: str
 ) -> None:
-    """November adds EUR 12.00: the provider completed a request that was funded that much short."""
+    """November adds EUR 12.00: the provider completed a request that was funded EUR 12.00 short."""
     with pytest.raises(ActionRefused, match=f"{month} is not prepared: ") as refused:
         played.desk.periods.prepare(month)
     assert f"Payout or delivery missing: {missing}" in str(refused.value)
@@ -96,7 +96,7 @@ def test_neither_month_is_prepared_before_carrying_its_items_is_accepted(
     assert played.desk.periods.list().arrow.to_pylist() == []
 
 
-def test_the_shell_lists_each_of_them(played: DrawnCompany) -> None:
+def test_the_shell_lists_each_open_item_of_november(played: DrawnCompany) -> None:
     done = CliRunner().invoke(
         treasury, ["-w", str(played.folder), "exceptions", "--month", "2026-11", "--format", "csv"]
     )

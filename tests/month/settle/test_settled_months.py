@@ -181,16 +181,16 @@ LINES: dict[str, dict[str, Any]] = {
     "without zeros, apart from its label": {"remittance": ["PAY no. 2026-4435"]},
     "between slashes": {"remittance": ["/RFB/PAY-2026-004435/INV"]},
     "in another field": {"remittance": ["as agreed"], "end_to_end_id": "PAY-2026-004435"},
-    "beside another code": {"remittance": ["PAY-2026-004435 VFY-8M3T-407"]},
-    "the whole came back, marked": {
+    "next to another code": {"remittance": ["PAY-2026-004435 VFY-8M3T-407"]},
+    "returned in full, marked as a return": {
         "remittance": ["Return"], "return_reason": "AC04", "original_end_to_end_id": "E2E-2",
         "direction": "DBIT",
     },
-    "a part came back, marked": {
+    "returned in part, marked as a return": {
         "remittance": ["PAY-2026-004435"], "return_reason": "AC04", "amount": Decimal(50),
         "original_end_to_end_id": "E2E-2", "direction": "DBIT",
     },
-    "it came back without a word": {"remittance": ["Refund"], "direction": "DBIT"},
+    "returned without a mark": {"remittance": ["Refund"], "direction": "DBIT"},
 }  # fmt: skip
 
 
@@ -339,7 +339,7 @@ def test_a_late_line_before_a_settled_one_causes_full_matching(
     assert outcomes(part)["late"]["outcome"] == "matched"
     assert outcomes(part)["e2"]["outcome"] == "duplicate"
     forget(world)
-    assert {"late", "e2"} & ask(world).out == set(), "they are settled no more"
+    assert {"late", "e2"} & ask(world).out == set(), "they are no longer settled"
 
 
 @pytest.mark.acceptance
