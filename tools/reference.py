@@ -3,7 +3,8 @@
 cli.md has the help of the commands, tables.md the declared tables, open-items.md the kinds of open
 items. services.md is written by hand up to SERVICES_MARK; below it are the client's operations and
 fields, and the values that the sandbox publishes. In matching.md only the table of tiers is
-generated.
+generated. tests/lake/columns.txt has every column that a version has had, for the test that none
+is removed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from treasury.api.models import finance_models, ramp_models
 from treasury.api.models.model_base import Model
 from treasury.cli import treasury
 from treasury.core.files.package_files import package_rows
+from treasury.core.tables.column_types import TYPE_WORDS
 from treasury.matching.tiers import TIERS
 from treasury.month.items import KINDS, TURNS
 from treasury.month.items.item_kinds import KIND_WORDS
@@ -30,6 +32,7 @@ from treasury.sandbox.serve.published.openapi import FIELDS
 from treasury.workspace.upkeep import dictionary
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+COLUMNS = DOCS.parent / "tests/lake/columns.txt"
 HEAD = """\
 # Command line
 
@@ -336,12 +339,24 @@ def matching_page() -> str:
     return f"{before}{TIERS_HEAD}{rows}\n{rest}"
 
 
+def known_columns() -> str:
+    """Return `table.column type` for all columns, also of earlier versions, one a line."""
+    declared = {
+        f"{table.name}.{column.name} {TYPE_WORDS[column.type]}"
+        for group in dictionary.GROUPS
+        for table in group.tables
+        for column in table.columns
+    }
+    return "\n".join(sorted({*COLUMNS.read_text("utf-8").splitlines(), *declared})) + "\n"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": reference,
     "tables.md": dictionary.page,
     "open-items.md": items_page,
     "services.md": services_page,
     "matching.md": matching_page,
+    "../tests/lake/columns.txt": known_columns,
 }
 
 
@@ -353,7 +368,8 @@ def main() -> int:
         if "--check" not in sys.argv:
             path.write_text(make(), "utf-8")
         elif not path.exists() or path.read_text("utf-8") != make():
-            print(f"docs/{name} is out of date: run `make docs`", file=sys.stderr)  # noqa: T201
+            page = path.resolve().relative_to(DOCS.parent)
+            print(f"{page} is out of date: run `make docs`", file=sys.stderr)  # noqa: T201
             old = 1
     return old
 
