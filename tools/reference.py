@@ -3,13 +3,14 @@
 cli.md has the help of the commands, tables.md the declared tables, open-items.md the kinds of open
 items. services.md is written by hand up to SERVICES_MARK; below it are the client's operations and
 fields, and the values that the sandbox publishes. In matching.md only the table of tiers is
-generated. tests/lake/columns.txt has every column that a version has had, for the test that none
-is removed.
+generated, and in statement-rules.md only the list of banks. tests/lake/columns.txt has the columns
+of all versions, for the test that none is removed.
 """
 
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from decimal import Decimal
@@ -29,6 +30,7 @@ from treasury.matching.tiers import TIERS
 from treasury.month.items import KINDS, TURNS
 from treasury.month.items.item_kinds import KIND_WORDS
 from treasury.sandbox.serve.published.openapi import FIELDS
+from treasury.statements.csv.profiles import built_in_profiles
 from treasury.workspace.upkeep import dictionary
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -350,12 +352,30 @@ def known_columns() -> str:
     return "\n".join(sorted({*COLUMNS.read_text("utf-8").splitlines(), *declared})) + "\n"
 
 
+BANKS_HEAD = "\n## CSV\n\n"
+
+
+def statement_rules_page() -> str:
+    """Return the page about statements with the list of banks whose exports are recognised."""
+    before, after = (DOCS / "statement-rules.md").read_text("utf-8").split(BANKS_HEAD)
+    rest = after.partition("\n\n")[2]
+    profiles = sorted(built_in_profiles(), key=lambda profile: profile.title.casefold())
+    titles = dict.fromkeys(profile.title for profile in profiles if not profile.shape)
+    bare = dict.fromkeys(profile.title for profile in profiles if profile.shape)
+    text = (
+        f"These exports are recognised without a profile of your own: {', '.join(titles)} and,"
+        f" without a header row, {', '.join(bare)}."
+    )
+    return f"{before}{BANKS_HEAD}{textwrap.fill(text, 118)}\n\n{rest}"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": reference,
     "tables.md": dictionary.page,
     "open-items.md": items_page,
     "services.md": services_page,
     "matching.md": matching_page,
+    "statement-rules.md": statement_rules_page,
     "../tests/lake/columns.txt": known_columns,
 }
 

@@ -45,6 +45,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """
 
     name: str
+    title: str = ""
+    """The bank's name in the documentation; profiles of the same bank may share it."""
     columns: dict[str, _Headers]
     needs: _Headers = ()
     """Required headers, which identify the bank's files; `a|b` requires either of two.
@@ -123,6 +125,7 @@ def load_profile(path: Path) -> Profile:
 def to_toml(profile: Profile) -> str:
     """Return the profile as TOML text."""
     lines = [f"name = {_quoted(profile.name)}"]
+    lines += [f"title = {_quoted(profile.title)}"] if profile.title else []
     lines += [f"needs = [{', '.join(map(_quoted, profile.needs))}]"] if profile.needs else []
     for name in ("day_order", "decimal", "encoding", "currency", "shape"):
         value = getattr(profile, name)
