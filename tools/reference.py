@@ -3,12 +3,14 @@
 cli.md has the help of the commands, tables.md the declared tables, open-items.md the kinds of open
 items. services.md is written by hand up to SERVICES_MARK; below it are the client's operations and
 fields, and the values that the sandbox publishes. In matching.md only the table of tiers is
-generated.
+generated, and in statement-rules.md only the list of banks. tests/lake/columns.txt has the columns
+of all versions, for the test that none is removed.
 """
 
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from decimal import Decimal
@@ -23,13 +25,16 @@ from treasury.api.models import finance_models, ramp_models
 from treasury.api.models.model_base import Model
 from treasury.cli import treasury
 from treasury.core.files.package_files import package_rows
+from treasury.core.tables.column_types import TYPE_WORDS
 from treasury.matching.tiers import TIERS
 from treasury.month.items import KINDS, TURNS
 from treasury.month.items.item_kinds import KIND_WORDS
 from treasury.sandbox.serve.published.openapi import FIELDS
+from treasury.statements.csv.profiles import built_in_profiles
 from treasury.workspace.upkeep import dictionary
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+COLUMNS = DOCS.parent / "tests/lake/columns.txt"
 HEAD = """\
 # Command line
 
@@ -336,12 +341,42 @@ def matching_page() -> str:
     return f"{before}{TIERS_HEAD}{rows}\n{rest}"
 
 
+def known_columns() -> str:
+    """Return `table.column type` for all columns, also of earlier versions, one a line."""
+    declared = {
+        f"{table.name}.{column.name} {TYPE_WORDS[column.type]}"
+        for group in dictionary.GROUPS
+        for table in group.tables
+        for column in table.columns
+    }
+    return "\n".join(sorted({*COLUMNS.read_text("utf-8").splitlines(), *declared})) + "\n"
+
+
+BANKS_HEAD = "\n## CSV\n\n"
+
+
+def statement_rules_page() -> str:
+    """Return the page about statements with the list of banks whose exports are recognised."""
+    before, after = (DOCS / "statement-rules.md").read_text("utf-8").split(BANKS_HEAD)
+    rest = after.partition("\n\n")[2]
+    profiles = sorted(built_in_profiles(), key=lambda profile: profile.title.casefold())
+    titles = dict.fromkeys(profile.title for profile in profiles if not profile.shape)
+    bare = dict.fromkeys(profile.title for profile in profiles if profile.shape)
+    text = (
+        f"These exports are recognised without a profile of your own: {', '.join(titles)} and,"
+        f" without a header row, {', '.join(bare)}."
+    )
+    return f"{before}{BANKS_HEAD}{textwrap.fill(text, 118)}\n\n{rest}"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": reference,
     "tables.md": dictionary.page,
     "open-items.md": items_page,
     "services.md": services_page,
     "matching.md": matching_page,
+    "statement-rules.md": statement_rules_page,
+    "../tests/lake/columns.txt": known_columns,
 }
 
 
@@ -353,7 +388,8 @@ def main() -> int:
         if "--check" not in sys.argv:
             path.write_text(make(), "utf-8")
         elif not path.exists() or path.read_text("utf-8") != make():
-            print(f"docs/{name} is out of date: run `make docs`", file=sys.stderr)  # noqa: T201
+            page = path.resolve().relative_to(DOCS.parent)
+            print(f"{page} is out of date: run `make docs`", file=sys.stderr)  # noqa: T201
             old = 1
     return old
 

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from benchmarks.torture.desk import ready_action
-from benchmarks.torture.runs import Result, Run, Step, Subject, kind_at
+from benchmarks.torture.runs import BLOCK, Result, Run, Step, Subject, kind_at
 from benchmarks.torture.workspaces import END, JOURNAL, Premises, enter
 from treasury.journal.chain import FIRST, entry_hash
 
@@ -241,4 +241,4 @@ def _edit(folder: Path, plan: Plan) -> None:
         (folder / END).write_text(f"{rows[-1]['seq']}:{rows[-1]['hash']} {place}", "utf-8")
 
 
-EDITED: Final = Subject("edits", 26 * 20, draw, play, enter)
+EDITED: Final = Subject("edits", BLOCK * 20, draw, play, enter)

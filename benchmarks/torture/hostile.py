@@ -15,7 +15,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from benchmarks.torture.relay import Exchange, Relay, Response, head_of
-from benchmarks.torture.runs import Result, Run, Subject, kind_at
+from benchmarks.torture.runs import BLOCK, Result, Run, Subject, kind_at
 from benchmarks.torture.settling import RelayedDesk, play_relayed, relayed_desk
 
 _INSTANT: Final = re.compile(rb'"\d{4}-\d\d-\d\dT[^"]*"')
@@ -202,4 +202,4 @@ def play(bench: RelayedDesk, run: Run) -> Result:
     return play_relayed(bench, run, misbehave)
 
 
-HOSTILE: Final = Subject("hostile", 26 * 50, draw, play, relayed_desk)
+HOSTILE: Final = Subject("hostile", BLOCK * 50, draw, play, relayed_desk)

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from benchmarks.torture.company import Company
 from benchmarks.torture.relay import Exchange, Relay, Response
-from benchmarks.torture.runs import Result, Run, Subject, kind_at
+from benchmarks.torture.runs import BLOCK, Result, Run, Subject, kind_at
 from benchmarks.torture.settling import RelayedDesk, play_relayed, relayed_desk
 
 _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -120,4 +120,4 @@ def play(desk: RelayedDesk, run: Run) -> Result:
     return play_relayed(desk, run, misbehave)
 
 
-MIXUPS: Final = Subject("mixups", 26 * 20, draw, play, relayed_desk)
+MIXUPS: Final = Subject("mixups", BLOCK * 20, draw, play, relayed_desk)

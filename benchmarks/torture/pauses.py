@@ -20,7 +20,7 @@ from benchmarks.torture.addresses import LIMITS, settings_for
 from benchmarks.torture.company import Company, clients_at, path_of
 from benchmarks.torture.desk import Desk, ready_action
 from benchmarks.torture.kills import execute_frozen
-from benchmarks.torture.runs import DENIALS, Result, Run, Step, Subject, judge, kind_at
+from benchmarks.torture.runs import BLOCK, DENIALS, Result, Run, Step, Subject, judge, kind_at
 from treasury.actions import KINDS, Action
 from treasury.api import Client
 from treasury.api.exchange.network import Network
@@ -341,6 +341,6 @@ def execute_stopped(bench: Bench, wish: _Wish) -> str:
     return execute_frozen(line, meanwhile)
 
 
-SLEEPS: Final = Subject("sleeps", 26 * 20, draw, play_sleep, enter)
-FROZEN: Final = Subject("frozen", 26 * 20, draw_frozen, play_frozen, enter)
-FORGOTTEN: Final = Subject("forgotten", 26 * 20, draw_forgotten, play_forgotten, enter)
+SLEEPS: Final = Subject("sleeps", BLOCK * 20, draw, play_sleep, enter)
+FROZEN: Final = Subject("frozen", BLOCK * 20, draw_frozen, play_frozen, enter)
+FORGOTTEN: Final = Subject("forgotten", BLOCK * 20, draw_forgotten, play_forgotten, enter)

@@ -12,7 +12,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from benchmarks.torture.relay import Exchange, Relay, Response, head_of
-from benchmarks.torture.runs import Result, Run, Subject, kind_at
+from benchmarks.torture.runs import BLOCK, Result, Run, Subject, kind_at
 from benchmarks.torture.settling import RelayedDesk, play_relayed, relayed_desk
 
 STATUSES: Final = (
@@ -157,4 +157,4 @@ def play(desk: RelayedDesk, run: Run) -> Result:
     return play_relayed(desk, run, misbehave)
 
 
-PROXY: Final = Subject("proxy", 26 * 120, draw, play, relayed_desk)
+PROXY: Final = Subject("proxy", BLOCK * 120, draw, play, relayed_desk)

@@ -29,7 +29,7 @@ __all__ = [
     "may_stay_unknown",
 ]
 
-BLOCK: Final = 26
+BLOCK: Final = len(KINDS)
 """Number of runs that share a company: each kind once, so that lists stay short."""
 NOT_PLAYED: Final = "NOT PLAYED"
 BROKEN: Final = ("DOUBLED", "CALLED DONE", "CALLED REFUSED", "LOST", "LET THROUGH", NOT_PLAYED)

@@ -18,7 +18,7 @@ from benchmarks.postgres_server import binaries, serving
 from benchmarks.torture.company import Company
 from benchmarks.torture.desk import Desk
 from benchmarks.torture.kills import FAULTS, NOW, POINTS, Cut, Cutter, execute_lines
-from benchmarks.torture.runs import Result, Run, Step, Subject, judge, kind_at
+from benchmarks.torture.runs import BLOCK, Result, Run, Step, Subject, judge, kind_at
 from treasury.actions import Action, Actions
 from treasury.core.errors import TreasuryError
 from treasury.journal import Actor, Journal
@@ -219,4 +219,4 @@ def enter(company: Company) -> Iterator[Team]:
         yield Team(company, stack)
 
 
-TEAM: Final = Subject("team", 26 * 20, draw, Team.play, enter)
+TEAM: Final = Subject("team", BLOCK * 20, draw, Team.play, enter)

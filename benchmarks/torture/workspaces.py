@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from benchmarks.torture.company import Company, clients_at, path_of
 from benchmarks.torture.desk import Desk, ready_action
-from benchmarks.torture.runs import Result, Run, Step, Subject, judge_copies, kind_at
+from benchmarks.torture.runs import BLOCK, Result, Run, Step, Subject, judge_copies, kind_at
 from treasury.actions import KINDS, Action
 from treasury.api import Client
 
@@ -226,5 +226,5 @@ def _at_once(desks: list[Desk], action: Action, ended: list[str]) -> None:
         thread.join()
 
 
-RESTORED: Final = Subject("restores", 26 * 40, draw_restore, play_restore, enter)
-COPIED: Final = Subject("copies", 26 * 20, draw_copy, play_copy, enter)
+RESTORED: Final = Subject("restores", BLOCK * 40, draw_restore, play_restore, enter)
+COPIED: Final = Subject("copies", BLOCK * 20, draw_copy, play_copy, enter)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from action_practice import OPERATIONS, PAYOUT, TREASURY, Practice, refused, transfer_fields
 from test_actions_kinds import CREATES
-from test_actions_onboarding import EACH, fields_of
+from test_actions_onboarding import FIELDS, fields_of
 
 from treasury.actions import KINDS, Action, Actions
 from treasury.actions.kinds import service_records
@@ -35,7 +35,7 @@ def wanted(practice: Practice, kind: str) -> dict[str, Any]:
     """Return valid fields for a kind, after creating the records that they need."""
     if kind in CREATES:
         return CREATES[kind]
-    if kind in EACH:
+    if kind in FIELDS:
         return fields_of(practice, kind)
     if kind == "account.reactivate":
         practice.sandbox.finance.suspend_account(OPERATIONS)

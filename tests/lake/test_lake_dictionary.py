@@ -31,7 +31,7 @@ def named() -> set[str]:
 def test_no_name_or_type_of_an_earlier_version_is_removed() -> None:
     known = set(GOLDEN.read_text("utf-8").splitlines())
     assert known - named() == set()
-    assert named() - known == set(), "run `python tests/lake/test_lake_dictionary.py`"
+    assert named() - known == set(), "run `make docs`"
 
 
 def test_every_column_has_a_meaning() -> None:
@@ -163,8 +163,3 @@ def test_every_column_of_an_answer_has_a_meaning_and_its_unit(month_end: Workspa
             if row["column"] in units:
                 assert row["unit"] == units[row["column"]], (name, row["column"])
             assert set(re.findall(r"`(\w+)`", row["unit"])) <= set(rows), (name, row["column"])
-
-
-if __name__ == "__main__":
-    kept = set(GOLDEN.read_text("utf-8").splitlines()) if GOLDEN.exists() else set()
-    GOLDEN.write_text("\n".join(sorted(kept | named())) + "\n", "utf-8")

@@ -167,6 +167,7 @@ def test_days_are_read_in_the_profiles_order() -> None:
 def test_built_in_profiles_have_unique_names() -> None:
     names = [profile.name for profile in built_in_profiles()]
     assert len(set(names)) == len(names) > 15
+    assert all(profile.title for profile in built_in_profiles())
 
 
 COUNTS = {

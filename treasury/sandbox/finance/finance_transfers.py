@@ -312,7 +312,10 @@ TRANSFER_ROUTES: Final = (
         _BETWEEN, create_internal, InternalBody, AccountTransfer,
         "Transfer between two accounts inside the service.", 404,
     ),
-    list_route(_BETWEEN, _INTERNAL, AccountTransfer, "List the transfers between accounts."),
+    list_route(
+        _BETWEEN, _INTERNAL, AccountTransfer, "List the transfers between accounts.",
+        published=False,
+    ),
     create_route(
         "/accounts/{senderAccountId}/transfers/crypto", create_crypto, CryptoBody, Transfer,
         "Transfer an asset on the chain.",

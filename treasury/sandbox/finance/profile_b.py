@@ -185,7 +185,7 @@ def routes_b(specified: Collection[Route]) -> tuple[Route, ...]:
     reads = [
         _translate_statuses(route)
         for route in specified
-        if route.method == "GET" and not route.path.startswith("/account-to-account")
+        if route.method == "GET" and route.published
     ]
     routes = {(route.method, route.path): route for route in specified}
     writes = [

@@ -97,6 +97,11 @@ class Route(msgspec.Struct, frozen=True):
     """JSON members next to `result`: `pagination` and `sort`."""
     media_type: str = "application/json"
     """Media type of the answer; only JSON has an envelope."""
+    published: bool = True
+    """False if profile `b`, the published contract, lacks the operation.
+
+    Writes of the finance service need no mark: `profile_b` names those that it has.
+    """
 
 
 class Refusal(Exception):

@@ -104,23 +104,33 @@ def write_route(
     *refuses: int,
     status: int = 200,
     scope: str = "",
+    published: bool = True,
 ) -> Route:
     """Return the route of an idempotent write.
 
     With a `scope`, every role that has it may call the route; without, only managers and
-    administrators may.
+    administrators may. Profile `b` lacks the route if `published` is false.
     """
     method, path = operation.split()
     roles = exchange.EVERYONE if scope else exchange.MANAGERS
     return Route(
         method, path, once(write, status), roles, write, scope, says=says, takes=takes,
-        gives=gives, status=status, refuses=refuses,
+        gives=gives, status=status, refuses=refuses, published=published,
     )  # fmt: skip
 
 
 def create_route(
-    path: str, write: Write, takes: Any, gives: Any, says: str, *refuses: int, scope: str = ""
+    path: str,
+    write: Write,
+    takes: Any,
+    gives: Any,
+    says: str,
+    *refuses: int,
+    scope: str = "",
+    published: bool = True,
 ) -> Route:
     """Return the route of a write that creates a record."""
-    operation = f"POST {path}"
-    return write_route(operation, write, takes, gives, says, *refuses, status=201, scope=scope)
+    return write_route(
+        f"POST {path}", write, takes, gives, says, *refuses,
+        status=201, scope=scope, published=published,
+    )  # fmt: skip

@@ -73,7 +73,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """Schemas of the query parameters that `narrow` and `members` read."""
 
 
-def list_route(path: str, spec: Listing, each: Any, says: str) -> Route:
+def list_route(path: str, spec: Listing, each: Any, says: str, *, published: bool = True) -> Route:
     """Return the list operation, with its parameters and the JSON members next to `result`."""
     schemas = _PAGING | dict.fromkeys(spec.filters, _FILTER)
     for name, values in spec.values.items():
@@ -87,12 +87,15 @@ def list_route(path: str, spec: Listing, each: Any, says: str) -> Route:
     return Route(
         "GET", path, listing(spec), says=says, gives=list[each],
         query=schemas, beside=("pagination", "sort") if spec.shows_sort else ("pagination",),
+        published=published,
     )  # fmt: skip
 
 
-def read_route(path: str, handler: Handler, gives: Any, says: str) -> Route:
+def read_route(
+    path: str, handler: Handler, gives: Any, says: str, *, published: bool = True
+) -> Route:
     """Return a read operation that answers with the result of `handler`."""
-    return Route("GET", path, handler, says=says, gives=gives)
+    return Route("GET", path, handler, says=says, gives=gives, published=published)
 
 
 def listing(spec: Listing) -> Handler:

@@ -102,7 +102,8 @@ def routes(profile: str) -> tuple[Route, ...]:
         return _ROUTES
     first = [route for route in _PUBLISHED if "{" not in route.path]
     last = [route for route in _PUBLISHED if "{" in route.path]
-    return tuple(map(_published, (*first, *_ROUTES, *last)))
+    specified = [route for route in _ROUTES if route.published]
+    return tuple(map(_published, (*first, *specified, *last)))
 
 
 def _published(route: Route) -> Route:

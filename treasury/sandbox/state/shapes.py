@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -413,6 +413,14 @@ class Event(Shape, frozen=True, kw_only=True):
 
 class RampRequest(Shape, frozen=True, kw_only=True):
     """A complete ramp request. `amount` is gross: fiat for an on-ramp, crypto for an off-ramp."""
+
+    BEYOND: ClassVar[frozenset[str]] = frozenset(
+        {"fiatCurrencyId", "cryptoCurrencyId", "companyWalletId", "companyBankAccountId"}
+    )
+    """Sent names of the fields that the specification's examples and the published contract lack.
+
+    The sandbox returns them in every profile.
+    """
 
     id: str
     company_id: str

@@ -1,8 +1,8 @@
 """CSV profiles, each the layout of one bank's export, by the names of its columns.
 
 A profile maps roles, such as `amount`, to the headers of the columns. It fits a file that has all
-required headers in one row. The built-in profiles are in `built_in_profiles.toml`; the workspace
-describes other banks in TOML files, which `treasury statements profile` proposes.
+required headers in one row. The built-in profiles are in `banks/*.toml`; the workspace describes
+other banks in TOML files, which `treasury statements profile` proposes.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """
 
     name: str
+    title: str = ""
+    """The bank's name in the documentation; profiles of the same bank may share it."""
     columns: dict[str, _Headers]
     needs: _Headers = ()
     """Required headers, which identify the bank's files; `a|b` requires either of two.
@@ -86,11 +88,19 @@ def plain(header: str) -> str:
     return "".join(char for char in text if char.isalnum() or char in "#\ufffd")
 
 
+_BANKS: Final = ("switzerland", "germany", "benelux", "other_banks")
+"""The files of built-in profiles: layouts taken from files of the bank, or from several public
+programs that agree."""
+
+
 @cache
 def built_in_profiles() -> tuple[Profile, ...]:
-    """Return the profiles of the package, in the order in which they are tried."""
-    listed = package_toml(__package__, "built_in_profiles.toml")["profile"]
-    return convert(listed, tuple[Profile, ...])
+    """Return the profiles of the package, in the order in which they are tried.
+
+    If several fit a file equally well, the first one is used.
+    """
+    files = (package_toml(__package__, f"banks/{name}.toml")["profile"] for name in _BANKS)
+    return convert([profile for file in files for profile in file], tuple[Profile, ...])
 
 
 def load_profiles(folder: Path) -> tuple[Profile, ...]:
@@ -115,6 +125,7 @@ def load_profile(path: Path) -> Profile:
 def to_toml(profile: Profile) -> str:
     """Return the profile as TOML text."""
     lines = [f"name = {_quoted(profile.name)}"]
+    lines += [f"title = {_quoted(profile.title)}"] if profile.title else []
     lines += [f"needs = [{', '.join(map(_quoted, profile.needs))}]"] if profile.needs else []
     for name in ("day_order", "decimal", "encoding", "currency", "shape"):
         value = getattr(profile, name)
