@@ -148,7 +148,7 @@ $ treasury items files                                # numbers, sizes, hashes
 $ treasury items save 57 copy.pdf
 ```
 
-In the practice company nobody has named an owner or proposed an action yet. Two lines in Python do:
+The practice company has no owner of an item and no proposed action yet. Two lines of Python add them:
 
 ```python
 t.items.assign("PAY-2026-005358", "PAY-2026-005340", owner="ines")
@@ -169,8 +169,8 @@ one exception: a remark that explains an unknown field settles that item.
   carry an item, the owner is part of what two people agree on; to change it, propose it again.
 - **Remarks.** *Remark* and *Answer* in the close panel do the same. `--answers N` answers a
   colleague's remark. The last three appear with the item; `treasury items remarks` lists all.
-- **Files** are pdf, png, jpg, eml, msg, txt, csv or xlsx, with at most 10 MB. The content must be
-  what the ending of the name says. The bytes are stored in the journal's database and given back as
+- **Files** are pdf, png, jpg, eml, msg, txt, csv or xlsx, with at most 10 MB. The content must
+  fit the ending of the name. The bytes are stored in the journal's database and given back as
   they came; they are never opened or rendered. So every desk with the journal has them, and a copy
   of `journal.sqlite`, or a dump of the PostgreSQL database, is their backup.
 - **In the pack.** The pack of the month's close has the bytes in `attachments/`, and lists each

@@ -236,8 +236,7 @@ def propose(
     )
     toml = to_toml(profile)
     if proposal.questions:
-        # While questions are open the profile is printed as comments, so that nobody uses a copy of
-        # it.
+        # While questions are open, the profile is printed as comments, so that a copy has no effect.
         status, toml = (
             "proposed; questions are open",
             "# " + toml.rstrip("\n").replace("\n", "\n# "),
