@@ -148,7 +148,8 @@ $ treasury items files                                # numbers, sizes, hashes
 $ treasury items save 57 copy.pdf
 ```
 
-The practice company has no owner of an item and no proposed action yet. Two lines of Python add them:
+The practice company has no owner of an item and no proposed action yet. Two lines of Python add
+them:
 
 ```python
 t.items.assign("PAY-2026-005358", "PAY-2026-005340", owner="ines")
