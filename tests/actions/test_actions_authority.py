@@ -9,7 +9,7 @@ import pytest
 from action_practice import Practice, refused, request_fields, transfer_fields
 
 from treasury.actions import POLICY_FILE, Actions
-from treasury.core.errors import ActionRefused, OutcomeUnknown
+from treasury.core.errors import ActionRefused, InputError, OutcomeUnknown
 from treasury.journal import Actor
 
 FINANCE, RAMP = "/finance/v1", "/ramp/v1"
@@ -197,6 +197,13 @@ def test_the_daily_limit_counts_by_day_of_approval(practice: Practice) -> None:
     second = practice.transfer("30.00")
     ran = practice.ines.execute_all([first.id, second.id])
     assert [one.error for one in ran] == [None, None]
+
+
+def test_nothing_is_sent_if_one_of_several_ids_is_unknown(practice: Practice) -> None:
+    action = practice.transfer("20.00")
+    with pytest.raises(InputError, match="there is no action A-unknown"):
+        practice.ines.execute_all([action.id, "A-unknown"])
+    assert practice.effects() == []
 
 
 def test_a_decision_by_one_person_is_checked_against_the_policy_before_sending(

@@ -185,7 +185,7 @@ class Actions(ActionDecisions):
         Raises
         ------
         InputError
-            No id was passed, or an id is unknown; the actions before it were executed.
+            No id was passed, or an id is unknown; nothing was sent.
         JournalError
             The journal cannot be written, or was altered; the remaining actions stay ready.
 
@@ -199,6 +199,9 @@ class Actions(ActionDecisions):
             _Batched(),
         )
         self._book.refresh()
+        # An unknown id is refused before anything is sent.
+        for action_id in ids:
+            self._book.get(action_id)
         for action_id in ids:
             if progress is not None:
                 progress(len(ran), len(ids))
