@@ -128,8 +128,9 @@ def _exchange(row: Mapping[str, Any]) -> str:
     at = f"at {value_text(row['exchange_rate'])}"
     if row["rate_deviation_bp"] is None:
         return at
-    others = count(row["others_that_day"], "other")
-    return f"{at}, {row['rate_deviation_bp']:+,.2f} bp from {others}"
+    return (
+        f"{at}, {row['rate_deviation_bp']:+,.2f} bp from {count(row['others_that_day'], 'other')}"
+    )
 
 
 def _accruals(r: Reconciliation) -> Grid:

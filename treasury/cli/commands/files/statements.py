@@ -236,7 +236,8 @@ def propose(
     )
     toml = to_toml(profile)
     if proposal.questions:
-        # While questions are open, the profile is printed as comments: a copy has no effect.
+        # While questions are open, the profile is printed as comments, so that a copy of the output
+        # cannot be used.
         status, toml = (
             "proposed; questions are open",
             "# " + toml.rstrip("\n").replace("\n", "\n# "),

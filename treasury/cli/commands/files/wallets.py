@@ -30,7 +30,7 @@ def wallets() -> None:
     "--asset",
     "assets",
     multiple=True,
-    help="An asset that the export covers although it shows none of its movements.",
+    help="An asset that the export covers although no movement shows it.",
 )
 @click.option("--source", default="", help="The source of the file, if it is not an explorer.")
 @click.option(
