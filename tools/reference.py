@@ -83,8 +83,8 @@ Each item appears once. `treasury status`, the close panel, and the checklist, r
 and notebook of a close all show and count rows of this list.
 
 `treasury status` without a month shows what is open now: the current month's list, and the evidence
-of the last month until that is closed. Evidence of the current month is an item once its day has
-ended. `treasury status pay` lists the items of a row.
+of the last month until that month is closed. Evidence of the current month is an item once its day
+has ended. `treasury status pay` lists the items of a row.
 
 - [The list](#the-list)
 - [Payment files and hashes](#payment-files-and-hashes)
@@ -143,7 +143,8 @@ $ treasury items files                                # numbers, sizes, hashes
 $ treasury items save 57 copy.pdf
 ```
 
-In the practice company nobody has named an owner or proposed an action yet. Two lines in Python do:
+In the practice company nobody has named an owner or proposed an action yet. Two lines of
+Python do both:
 
 ```python
 t.items.assign("PAY-2026-005358", "PAY-2026-005340", owner="ines")
@@ -164,8 +165,8 @@ one exception: a remark that explains an unknown field settles that item.
   carry an item, the owner is part of what two people agree on; to change it, propose it again.
 - **Remarks.** *Remark* and *Answer* in the close panel do the same. `--answers N` answers a
   colleague's remark. The last three appear with the item; `treasury items remarks` lists all.
-- **Files** are pdf, png, jpg, eml, msg, txt, csv or xlsx, with at most 10 MB. The content must be
-  what the ending of the name says. The bytes are stored in the journal's database and given back as
+- **Files** are pdf, png, jpg, eml, msg, txt, csv or xlsx, with at most 10 MB. The content must
+  match the ending of the name. The bytes are stored in the journal's database and given back as
   they came; they are never opened or rendered. So every desk with the journal has them, and a copy
   of `journal.sqlite`, or a dump of the PostgreSQL database, is their backup.
 - **In the pack.** The pack of the month's close has the bytes in `attachments/`, and lists each
@@ -220,7 +221,7 @@ OPERATIONS_HEAD = """
   belongs to another request. If the two names differ, the answer's is on the left, and `{…}` is an
   id of the path.
 - *Refusals*: the statuses with which the service itself may refuse a write.
-- *404*: what else it can mean than that a record named in the path is missing.
+- *404*: meanings other than that a record named in the path is missing.
 """
 ABSENCES: Final = {
     "dropped": "later generations lack the operation",
