@@ -5,8 +5,8 @@
 Each seed gives a thousand lines from eighty customers. A line names one or several invoices: in
 full, with leading zeros added or dropped, after a label, or next to an invoice that it does not
 pay. A few lines name no invoice. The amount may be short by the charges of the transfer, or be half
-of the invoice. The correct answer for a line is the set of its invoices. The sets are defined by
-the shares below; no rule was tuned on their single lines.
+of the invoice. The correct answer for a line is the set of its invoices. `SHAPES` has the shares of
+these lines; no rule was tuned to single lines.
 
 Prints for each seed: automatic matches, wrong ones among them, precision, the share of lines
 matched to all their invoices (recall), and how often the first candidate is one of the invoices or

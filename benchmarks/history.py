@@ -232,8 +232,8 @@ def main(rows: int) -> None:
     for months, figures in least.items():
         print(
             f"{months:>3} months of {rows:,} lines: {figures['first']:.2f} s processor"
-            f" ({figures['first_wall']:.2f} s), {figures['first'] / least[1]['first']:.2f} of the"
-            f" first; again {figures['again']:.3f} s ({figures['again_wall']:.3f} s);"
+            f" ({figures['first_wall']:.2f} s), {figures['first'] / least[1]['first']:.2f} of that"
+            f" of 1 month; again {figures['again']:.3f} s ({figures['again_wall']:.3f} s);"
             f" settled in {settled[months]:.1f} s; peak {figures['peak']:,.0f} MB"
             f"  load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
             flush=True,

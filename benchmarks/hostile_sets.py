@@ -222,7 +222,7 @@ def one_payer_of_few_codes(rows: int) -> Tables:
 
 
 def codes_cut_short(rows: int) -> Tables:
-    """Lines with a text with which very many codes begin."""
+    """Lines that name only the beginning of very many codes."""
     random = Random(rows)
     codes = _codes(rows)
     cut = ordinary_code(0)[:-4]
@@ -497,7 +497,7 @@ def serials_with_labels(rows: int) -> Tables:
 
 
 def amounts_of_others(rows: int) -> Tables:
-    """Half of the rows. Lines that pay half of a request, as much as the payer's others."""
+    """Half of the rows. Each line pays half of a request: the amount of the payer's others."""
     half = rows // 2
     named = [f"INV-{n:07d}" for n in range(half)]
     others = [f"ORD-{n:07d}" for n in range(half)]

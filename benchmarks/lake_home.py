@@ -142,7 +142,7 @@ def compared(names: list[str], source: Path, target: Path) -> None:
 WAYS: Final = {
     "with hashes, to the disk": compared,
     "to the disk": kept,
-    "into memory alone": copied,
+    "into memory only": copied,
 }
 
 
@@ -180,7 +180,7 @@ def tell_clones(root: Path, lake: Lake, home: Path, rows: int, *, is_cold: bool)
     median_clone = median(clones)
     print(
         f"clone of {rows:,} requests, {pulled[0].size:,} bytes in {len(names)} files"
-        f" {'on the disk alone' if is_cold else 'in memory'}:"
+        f" {'only on the disk' if is_cold else 'in memory'}:"
         f" {median_clone.wall:.2f} s, {median_clone.processor:.2f} s of the processor"
     )
     for way, runs in copies.items():

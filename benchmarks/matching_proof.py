@@ -38,7 +38,7 @@ def measure(seeds: int, each: int, first: int) -> tuple[list[Figure], list[str]]
 
 
 def table(rows: list[Figure]) -> str:
-    """Format the figures as a table of text: the mix, and the results of each kind."""
+    """Format the number of lines and the results of each kind as a text table."""
     head = f"{'kind':44} {'ceiling':8} {'lines':>6} {'matched':>8} {'first':>6}"
     return "\n".join(
         [head]
@@ -51,7 +51,7 @@ def table(rows: list[Figure]) -> str:
 
 
 def publish(seeds: int = SEEDS, each: int = EACH, first: int = 1) -> bool:
-    """Print the mix and the results; return whether all guarantees of the contract hold."""
+    """Print the results by kind; return whether all guarantees of the contract hold."""
     rows, false = measure(seeds, each, first)
     total = totals(rows, len(false))
     print(table(rows))

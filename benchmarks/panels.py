@@ -5,8 +5,8 @@
 One practice workspace has ROWS ramp requests that await approval, ROWS that await funds, and ROWS
 transfers; another has ROWS bank lines without any possible match; a third has ROWS stuck requests.
 In a JupyterLab that has already shown a panel, these times are measured: from running the cell to
-the first page on the screen, for turning a page, and for a search of the last row. The bytes over
-the Lab's sockets are counted for each. The sync panel has only one page.
+the first page on the screen, for turning a page, and for a search for the last row. The bytes that
+the Lab sends over its sockets are counted for each. The sync panel has only one page.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Moved:
 
 
 def fill(folder: Path, rows: int) -> None:
-    """Store `rows` open requests of both statuses and `rows` transfers, in one commit each."""
+    """Store `rows` open requests of each status and `rows` transfers, in three commits."""
     requests(folder, "AWAITING_APPROVAL", 0, rows)
     requests(folder, "AWAITING_FUNDS", rows, 2 * rows)
     transfers = duckdb.sql(TRANSFERS, params={"account": ACCOUNT, "last": rows})

@@ -101,8 +101,8 @@ def settled_lines(habits: Habits, month: int) -> pa.Table:
 def references(habits: Habits, month: int) -> pa.Table:
     """Return the data known before a month about each expectation that may be paid in the month.
 
-    A standing code has a row for each settled payment. An open request has its own name and amount,
-    with the account, name and words of each settled payment of its customer.
+    A standing code has a row for each settled payment. An open request has a row with its
+    customer's name, and a row for each settled payment of the customer; all have its own amount.
     """
     by_id = {row["expectation_id"]: row for row in habits.world.expectations}
     paid: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -177,7 +177,7 @@ def compare(first: int = FIRST_SEED, seeds: int = SEEDS) -> dict[str, Score]:
 def main(first: int = FIRST_SEED, seeds: int = SEEDS) -> None:
     """Print the table."""
     scores = compare(first, seeds)
-    print(f"{scores[OURS].belonging:,} payments without a reference that belong to something")
+    print(f"{scores[OURS].belonging:,} payments without a reference that belong to an expectation")
     print(f"{'':32} {'matched':>8} {'wrong':>6} {'right first':>12} {'seconds':>8}")
     for name in (OURS, *MODELS.values()):
         if name not in scores:

@@ -112,7 +112,7 @@ def trained(folder: Path, model: str) -> dict[str, Any]:
 
 
 def best(folder: Path, given: dict[str, Any]) -> dict[str, list[object]]:
-    """Return the best expectation of each line to predict."""
+    """Return for each line to predict: its best expectation, the probability, and if it is tied."""
     linker = linker_of(folder, "asked", given)
     found = linker.inference.predict(threshold_match_probability=0).as_duckdbpyrelation()
     rows = found.select("unique_id_l, expectation_r, match_weight, match_probability").fetchall()

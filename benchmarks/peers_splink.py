@@ -69,7 +69,7 @@ SETTINGS = SettingsCreator(
 
 
 def best(folder: Path) -> dict[str, object]:
-    """Return the best expectation of each line, with the seconds of training and of prediction."""
+    """Return each line's best expectation, and the seconds of training and of the whole run."""
     connection = duckdb.connect()
     api = DuckDBAPI(connection=connection)
     tables = []

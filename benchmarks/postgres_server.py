@@ -20,7 +20,7 @@ _USERS = ("postgres", "nobody")
 
 
 def binaries() -> Path | None:
-    """Return the folder of the server's programs, which Debian does not put on the path."""
+    """Return the folder of the server's programs, or None; Debian does not put it on the path."""
     found = shutil.which("initdb")
     places = [Path(found).parent] if found else []
     places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -28,7 +28,10 @@ def binaries() -> Path | None:
 
 
 def _as_whom() -> dict[str, Any]:
-    """Return the user that runs the server, because it refuses to run as root."""
+    """Return the arguments of `Popen` that run the server as another user if this one is root.
+
+    The server refuses to run as root.
+    """
     if os.getuid() != 0:
         return {}
     user = next(name for name in _USERS if _has(name))

@@ -49,7 +49,8 @@ LONGEST: Final = 64 << 20
 """Maximum number of bytes of a write in the recording."""
 
 STATES: Final = ("nothing more", "names only", "a part")
-"""States of a disk: only synced content, also all newer names, or also a random part."""
+"""States of a disk: only what was synced; also all newer names; or also a random part of the newer
+names and contents."""
 
 
 class Operation(NamedTuple):

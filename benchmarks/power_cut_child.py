@@ -25,7 +25,7 @@ MONTH = "2026-10"
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """State of a workspace after a verb; `rows` has number and hash of each table's rows."""
+    """State of a workspace after a verb; `rows` has the number and a hash of each table's rows."""
 
     verb: str
     commit: int
@@ -36,7 +36,7 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 def rows_of(desk: Workspace, commit: int | None = None) -> dict[str, str]:
-    """Return number and hash of each table's rows at a commit, by default the last one."""
+    """Return the number and a hash of each table's rows at a commit, by default the last one."""
     snapshot = desk.lake.snapshot(commit=commit)
     queries = [
         f"SELECT '{name}' AS name, count(*) || ':' || coalesce(bit_xor(hash(t)), 0) AS held"

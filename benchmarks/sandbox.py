@@ -32,7 +32,7 @@ def seconds(act: Callable[[], object]) -> float:
 
 
 def compare(name: str, ask: Callable[[int], httpx.Response]) -> None:
-    """Request the first, a middle and the last page, and print the times."""
+    """Request the first, a middle and the last but one page, and print the times."""
     pages = ask(1).json()["pagination"]["numberOfPages"] - 1
     once = seconds(lambda: ask(pages))
     spent: dict[int, list[float]] = {page: [] for page in (1, pages // 2, pages)}
@@ -42,7 +42,7 @@ def compare(name: str, ask: Callable[[int], httpx.Response]) -> None:
     first, middle, last = (statistics.median(taken) for taken in spent.values())
     print(
         f"{name:<34} {pages:>7,} pages  first {first * 1000:6.1f} ms"
-        f"  middle {middle / first:5.2f}  last {last / first:5.2f}  pass {once * 1000:8,.0f} ms"
+        f"  middle {middle / first:5.2f}  last {last / first:5.2f}  scan {once * 1000:8,.0f} ms"
     )
 
 

@@ -33,7 +33,7 @@ def free_port() -> int:
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait until the port is open; raise RuntimeError if the process ends before."""
+    """Wait until the port is open; raise RuntimeError if the process ends first."""
     while True:
         if process.poll() is not None:
             raise RuntimeError(log.read_text("utf-8", "replace")[-2000:])

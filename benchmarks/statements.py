@@ -3,10 +3,10 @@
     python -m benchmarks.statements [ENTRIES]
 
 Each measurement runs in its own process, and both sides alternate. Ratios are those of median CPU
-seconds, for the folder of median wall-clock seconds. The comparisons are: camt.053 against
+seconds; for the folder, of median wall-clock seconds. The comparisons are: camt.053 against
 `lxml.etree.iterparse`, which only finds the entries; MT940 against the library mt-940; cp1250
 against UTF-8; a folder on two processes against one; and adding a thousand small files to a lake
-against only reading them. `--large` also reads 300 MB.
+against only reading them. `--large` also measures the memory for files of about 300 MB.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def camt_entry(n: int) -> tuple[str, int]:
 def write_camt(
     path: Path, entries: int, *, opening: int = 0, number: int = 1, first: int = 0
 ) -> int:
-    """Write a statement of the entries from `first` on; return its closing balance in cents."""
+    """Write a statement of entries numbered from `first`; return its closing balance in cents."""
     numbers = range(first, first + entries)
     closing = opening + sum(camt_entry(n)[1] for n in numbers)
     with path.open("w", encoding="utf-8") as file:
@@ -201,7 +201,7 @@ SIDES = {
 def measured(
     names: tuple[str, str], path: Path, rounds: int = ROUNDS
 ) -> dict[str, dict[str, float]]:
-    """Return the medians of several rounds of both sides, alternately, each in its own process."""
+    """Run both sides alternately, each time in a new process, and return the medians."""
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     for _ in range(rounds):
         for name in names:

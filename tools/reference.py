@@ -88,8 +88,8 @@ Each item appears once. `treasury status`, the close panel, and the checklist, r
 and notebook of a close all show and count rows of this list.
 
 `treasury status` without a month shows what is open now: the current month's list, and the evidence
-of the last month until that is closed. Evidence of the current month is an item once its day has
-ended. `treasury status pay` lists the items of a row.
+of the last month until that month is closed. Evidence of the current month is an item once its day
+has ended. `treasury status pay` lists the items of a row.
 
 - [The list](#the-list)
 - [Payment files and hashes](#payment-files-and-hashes)
@@ -226,7 +226,7 @@ OPERATIONS_HEAD = """
   belongs to another request. If the two names differ, the answer's is on the left, and `{…}` is an
   id of the path.
 - *Refusals*: the statuses with which the service itself may refuse a write.
-- *404*: what else it can mean than that a record named in the path is missing.
+- *404*: meanings other than that a record named in the path is missing.
 """
 ABSENCES: Final = {
     "dropped": "later generations lack the operation",

@@ -36,7 +36,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load a room only when it is asked for: `import treasury` stays quick."""
+    """Import a module on first use, so that `import treasury` stays fast."""
     if name == "plots":
         return import_module("treasury.report.plots")
     if name in _PLACES:

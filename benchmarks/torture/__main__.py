@@ -17,7 +17,7 @@ from benchmarks.torture.runs import BLOCK, BROKEN, OUTCOMES, Result
 POWER_CUT = "power-cut"
 """Class that checks disks instead of actions; an intact disk counts as `all there`."""
 RUNS_A_MOMENT = 100
-"""For this many sampled runs, one moment of a power cut is simulated."""
+"""One moment of a power cut is simulated for this many sampled runs."""
 Ends = Counter[tuple[str, str]]
 """Number of runs by outcome and class."""
 
@@ -76,7 +76,9 @@ def _attack(names: Sequence[str], count: int | None, seed: int, workers: int) ->
 def main() -> None:
     every = (*SUBJECTS, POWER_CUT)
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--class", dest="names", default=",".join(every), help="Some classes.")
+    parser.add_argument(
+        "--class", dest="names", default=",".join(every), help="Classes; default: all."
+    )
     parser.add_argument("--sample", type=int, help="Number of runs; default: all.")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Executions as each input line lists them, each in a process that is cut off at a named point.
+"""Execute the actions of each input line, each in a process that is cut off at a named point.
 
 A cut kills the process, or stops it with SIGSTOP until the parent reads the next line.
 

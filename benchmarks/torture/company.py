@@ -61,7 +61,7 @@ class Company:
         }
         for name, (_, secret) in self.sandbox.credentials.items():
             os.environ[f"TORTURE_{name.upper()}"] = secret
-        self._world = self.sandbox._world  # noqa: SLF001 - the ledger is the company's secret
+        self._world = self.sandbox._world  # noqa: SLF001 - the ledger is not public
         self._clients = stack.enter_context(clients_at(self, self.base_url))
         self._numbers = count(1)
         self._machine_ahead = timedelta()
@@ -84,7 +84,7 @@ class Company:
         return datetime.now(UTC) + self._machine_ahead
 
     def settle(self) -> None:
-        """Let so much time pass on the sender's machine that all pending effects have happened."""
+        """Let enough time pass on the sender's machine for all pending effects to happen."""
         self._machine_ahead += SETTLING
 
     def wait(self, span: timedelta) -> None:
@@ -97,10 +97,10 @@ class Company:
     def forget_keys(self) -> None:
         """Delete all idempotency keys of the service, as after a restart."""
         with self._world.lock:
-            self._world.keys._db.execute("delete from idempotency_keys")  # noqa: SLF001 - so do providers
+            self._world.keys._db.execute("delete from idempotency_keys")  # noqa: SLF001 - as providers do
 
     def machine_boot(self) -> BootTime:
-        """Return the clock of the sender's machine that also runs during suspend."""
+        """Return the time since boot of the sender's machine, including suspends and waits."""
         now = boot_time()
         ahead = self._machine_ahead // timedelta(milliseconds=1)
         return BootTime(now.boot, now.milliseconds + ahead)
@@ -290,9 +290,9 @@ def clients_at(
 
 @contextmanager
 def open_company() -> Iterator[Company]:
-    """Open a company, with only the environment variables that a run needs.
+    """Open a company; the home, settings and state of its people are in a temporary folder too.
 
-    Workspaces are in a memory file system if possible: its pages survive a killed process.
+    The folder is in a memory file system if possible: its pages survive a killed process.
     """
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as folder, ExitStack() as stack:

@@ -1,7 +1,7 @@
 """A desk is a workspace with its people, who propose, approve, execute, recover and repeat actions.
 
-Errors of an execution are recorded and not raised, because the company's list of effects decides
-about a run.
+Errors of an execution are returned and not raised, because a run is judged by the company's list of
+effects.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Desk(Workspace):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / FILE_NAME).write_text(_settings_text(company, base_url) + shared, "utf-8")
         super().__init__(folder)
-        # The variables of the secrets lack the prefix TREASURY_, which a person must confirm.
+        # The variables of the secrets lack the prefix TREASURY_, so a person must confirm them.
         confirm(folder, self.settings, secret_settings(self.settings), "the company's own")
         self._company = company
         self._given = clients
@@ -64,7 +64,7 @@ class Desk(Workspace):
 
     @cached_property
     def actions(self) -> Actions:
-        """The workspace's own actions, with the run's clients and its machine's clock."""
+        """The workspace's own actions, with the run's clients and the machine's clocks."""
 
         def build(journal: Journal, _: object, *rest: Any, **more: Any) -> Actions:
             clocks: Any = self._clocks
@@ -143,7 +143,7 @@ class Desk(Workspace):
         return self.actions.get(action_id).state
 
     def adopt(self) -> bool:
-        """Adopt the journal of this workspace; return whether an adoption was needed."""
+        """Adopt the journal of this workspace; return False if this is refused."""
         _sit_down(CHECKER)
         try:
             self.actions.adopt_journal("the newest copy is lost")

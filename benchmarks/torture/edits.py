@@ -28,7 +28,7 @@ NEEDS_TWO: Final = "crypto_transfer.create"
 
 
 class Plan(NamedTuple):
-    """The edit, the position of the entry (as a fraction of the journal), and how it is made."""
+    """The edit, the entry's position (as a fraction of the journal), and how the edit is made."""
 
     edit: str
     place: float
@@ -107,7 +107,7 @@ def _own_hash(rows: Rows, at: int) -> None:
 
 
 def _rewritten(rows: Rows, at: int) -> None:
-    """Remove the entries that record a sending, and recompute the whole chain."""
+    """Change a body, remove the entries that record a sending, and recompute the whole chain."""
     _body(rows, at)
     rows[:] = [row for row in rows if row["kind"] not in {"action.sending", "action.done"}]
     before = FIRST

@@ -30,12 +30,12 @@ _REFUSAL: Final = (
 
 
 def _with(pattern: re.Pattern[bytes], value: bytes) -> Callable[[bytes], bytes]:
-    """Replace every match of a pattern in the answer."""
+    """Return a function that replaces every match of a pattern in the answer."""
     return lambda body: pattern.sub(lambda _: value, body)
 
 
 def _plus(member: bytes) -> Callable[[bytes], bytes]:
-    """Add a member before the others in the result."""
+    """Return a function that adds a member before the others in the result."""
     return lambda body: re.sub(rb'"result":\{', lambda _: b'"result":{' + member + b",", body)
 
 
@@ -92,7 +92,7 @@ def _bomb() -> bytes:
 
 
 def _headers(*headers: str, status: int = 200) -> Callable[[Exchange, Response], None]:
-    """Send the answer with other headers."""
+    """Return a function that sends the answer with other headers."""
 
     def act(exchange: Exchange, response: Response) -> None:
         lines = "\r\n".join([f"HTTP/1.1 {status} OK", f"Content-Type: {_JSON}", *headers])
@@ -103,7 +103,7 @@ def _headers(*headers: str, status: int = 200) -> Callable[[Exchange, Response],
 
 
 def _start(line: bytes) -> Callable[[Exchange, Response], None]:
-    """Send the answer with another status line."""
+    """Return a function that sends the answer with another status line."""
 
     def act(exchange: Exchange, response: Response) -> None:
         _, _, rest = response.wire.partition(b"\r\n")
@@ -114,7 +114,7 @@ def _start(line: bytes) -> Callable[[Exchange, Response], None]:
 
 
 def _endless(before: bytes, part: bytes) -> Callable[[Exchange, Response], None]:
-    """Send a beginning, then repeat the same part forever."""
+    """Return a function that sends a beginning, and then the same part again and again."""
 
     def act(exchange: Exchange, _: Response) -> None:
         exchange.write(before)

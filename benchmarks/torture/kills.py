@@ -81,7 +81,7 @@ def _shuffled(seed: int) -> list[tuple[str, Cut]]:
 
 
 def draw(_: Random, seed: int, number: int) -> tuple[str, Cut]:
-    """Return each item of the matrix once, shuffled by the seed."""
+    """Return the item with this number of the matrix, which is shuffled by the seed."""
     return _shuffled(seed)[number % len(matrix())]
 
 
@@ -115,8 +115,10 @@ class Cutter:
             faults.clear()
 
     def race(self, kind: str, processes: int) -> tuple[list[str], int]:
-        """Execute an action in several processes; return how each ended, and the effects'
-        number."""
+        """Execute an action in several processes at once.
+
+        Return how each ended, and the number of effects.
+        """
         folder = self._company.new_folder()
         journal = Journal(folder, now=lambda: NOW)
         action = self._ready(journal, kind)
@@ -156,8 +158,11 @@ class Cutter:
         return action
 
     def _settle(self, desk: Actions, action: Action, *, cleared: bool) -> str:
-        """Recover the action, with `cleared` after faults have ended; execute it if it was not
-        sent."""
+        """Recover the action, and return its state.
+
+        With `cleared`, the faults end and the settling time passes first, and an action that was
+        not sent is executed.
+        """
         self._machine_time = datetime.now(UTC)
         if cleared:
             self._company.sandbox.faults.clear()

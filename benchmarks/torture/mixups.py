@@ -1,4 +1,4 @@
-"""Class `mixups`: answers to other requests, as by a wrong cache key or mixed-up connections.
+"""Class `mixups`: answers to other requests, as after a wrong cache key or mixed-up connections.
 
 Each answer is a complete and well-formed answer of a service, but belongs to another request. The
 write itself may have arrived. The hardest case is the answer to another action of the same kind,
@@ -32,7 +32,7 @@ _OTHER_CONTENT: Final = {
 
 
 class Plan(NamedTuple):
-    """Whether the write arrives, which answers are sent to it and how often, and those to reads."""
+    """Whether the write arrives, how it is answered and how often, and how reads are answered."""
 
     arrives: bool
     answer: str
@@ -65,7 +65,7 @@ class _Mixer:
         self._random = Random(f"mixups {run.seed} {run.number}")
 
     def write(self, exchange: Exchange) -> None:
-        """Answer a write with that of another request, with or without the effect."""
+        """Answer a write as planned, usually with the answer to another request."""
         own = exchange.forward() if self._plan.arrives else None
         match self._plan.answer:
             case "own":
@@ -95,7 +95,10 @@ class _Mixer:
         return Response(200, "application/json", body)
 
     def _read_of_another(self, exchange: Exchange) -> Response:
-        """Return the cached answer of this route for another id, or else of another address."""
+        """Return a stored answer of this route for another id, else of any other path.
+
+        If there is none, return the request's own answer.
+        """
         route = _ID.sub("*", exchange.path)
         others = {path: one for path, one in exchange.remembered.items() if path != exchange.path}
         same = [one for path, one in others.items() if _ID.sub("*", path) == route]

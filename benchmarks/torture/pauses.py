@@ -219,7 +219,7 @@ class _Wish:
         return self._steps[-1].state
 
     def settle(self) -> None:
-        """Recover the actions as a person does who waits long enough."""
+        """Recover the actions like a person who waits long enough; execute those not sent."""
         self.company.sandbox.faults.clear()
         self.desk.close()
         self.desk = self._open(self.folder, self._bench.others)

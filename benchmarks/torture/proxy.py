@@ -1,4 +1,4 @@
-"""Class `proxy`: a proxy answers in place of the service, after no effect, one or two.
+"""Class `proxy`: a proxy answers in place of the service, after zero, one or two effects.
 
 The proxy knows the service's paths but not its formats. It answers with its own page or JSON, with
 old data from its cache, or with unreadable bytes. Requests that it repeats by itself are counted
@@ -50,14 +50,17 @@ PAGES: Final = {
     ),
 }  # fmt: skip
 NEVER_THE_SERVICE: Final = (301, 302, 307, 407, 408, 421, 425, 428, 451, 499, 502, 503, 504, 511)
-"""Statuses that never mean a refusal by the service, with any body."""
+"""Statuses that never mean a refusal by the service, whatever the body is."""
 SERVICE_SHAPE: Final = (
     b'{"success":false,"errors":[{"code":"VALIDATION_ERROR","message":"Not allowed."}]}'
 )
 
 
 class Plan(NamedTuple):
-    """How often the proxy forwards a write, its answer and how often it is sent, and its reads."""
+    """How often a write is forwarded, how it is answered and how often, and how reads are answered.
+
+    `delay` is the number of seconds before the answer to a write.
+    """
 
     forwards: int
     answer: str

@@ -1,4 +1,4 @@
-"""Runs of an attack, their results, and the judgement whether the guarantee held.
+"""Runs of an attack, their results, and the judgement of whether the guarantee held.
 
 The guarantee: at most one effect; *done* only with an effect, *refused* only without; every sending
 ends as *done* or *unknown*. Only these may stay unknown: a kind without a version and without a
@@ -42,8 +42,9 @@ journal, or a withdrawn action was sent. NOT PLAYED: the run itself failed.
 OUTCOMES: Final = ("done, 1", "unknown, 1", "unknown, 0", "not sent", "beyond us", *BROKEN)
 """The rows of the summary; a number in a row's name is the number of effects.
 
-Not sent: correct on an edited journal, or if the action was withdrawn. Beyond us: a proxy repeated
-the request by itself, or a journal was rewritten together with all evidence.
+Not sent: correct on an edited journal, if the action was withdrawn, or if it lapsed after a long
+pause. Beyond us: a proxy repeated the request by itself, or a journal was rewritten together with
+all evidence.
 """
 DENIALS: Final = frozenset({"ready", "refused", "lapsed"})
 """States that mean that the action was not carried out."""

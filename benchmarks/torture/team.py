@@ -31,9 +31,9 @@ class TeamPlan(NamedTuple):
     """The part of each desk; the desks are numbered 0 and 1.
 
     With `takes_back` the proposal is withdrawn while it is approved. `presses` has the desks that
-    execute at the same time, each with the point at which its process is killed. `settles` is the
-    desk that recovers first. `cuts_off` is the number of seconds until the database ends all
-    connections, or None.
+    execute at the same time, each with the point at which its process is killed. `syncs` is the
+    desk that syncs meanwhile, or None. `settles` is the desk that recovers first. `cuts_off` is the
+    number of seconds until the database ends all connections, or None.
     """
 
     maker: int
@@ -104,7 +104,7 @@ class Team(Cutter):
         )
 
     def play(self, run: Run) -> Result:
-        """Propose at one desk, approve at the other, execute at both, settle, and compare both."""
+        """Propose at one desk, approve at the other, execute at one or both, and settle at both."""
         plan: TeamPlan = run.plan
         faults = self._company.sandbox.faults
         faults.clear()
@@ -133,7 +133,7 @@ class Team(Cutter):
 
     @contextmanager
     def _syncing(self, place: int | None) -> Iterator[None]:
-        """Sync at one desk, and pull at the other afterwards."""
+        """Sync at one desk, and pull at both afterwards."""
         if place is None:
             yield
             return
@@ -150,7 +150,7 @@ class Team(Cutter):
 
     @contextmanager
     def _cutting_off(self, after: float | None) -> Iterator[None]:
-        """End all database connections, those of both desks and of their executions."""
+        """After some seconds, end all database connections of both desks and their executions."""
         if after is None:
             yield
             return

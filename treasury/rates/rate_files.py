@@ -254,7 +254,7 @@ def parquet_rates(path: Path, content: bytes, zone: ZoneInfo) -> Iterator[FileRa
 
 
 def _require_size(path: Path, metadata: Any) -> None:
-    """Raise InputError if the file unpacks to more than a plausible file of rates."""
+    """Raise InputError if the file has too many rates, or unpacks to too many bytes."""
     groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
     unpacked = sum(
         group.column(at).total_uncompressed_size
