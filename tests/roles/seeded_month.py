@@ -34,7 +34,7 @@ from treasury.workspace import Workspace
 MAKER: Final = "anna"
 REVIEWER: Final = "bert"
 CHANGED_REQUEST: Final = "PAY-2026-005402"
-"""A request whose deposit IBAN differs from the one that the company has always paid."""
+"""A request with a deposit IBAN other than the one that the company has always paid."""
 CHANGED_IBAN: Final = "LT601010012345678901"
 """Its last characters are those of the account that was paid before."""
 PAYOUT_IBAN: Final = "NL05TEST0417164300"
