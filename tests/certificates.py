@@ -11,7 +11,7 @@ from cryptography.x509.oid import NameOID
 
 
 class Authority:
-    """Signs certificates for host names; `certificate` is the authority's own, as PEM."""
+    """An authority that signs certificates for host names; `certificate` is its own, as PEM."""
 
     def __init__(self, name: str = "Test authority") -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())

@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.args[:] = rooms[first:] + rooms[:first]
 
 
-# It runs before tests are selected by their marks.
+# This hook runs before tests are selected by their marks.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark all but the first case of a `first_case` test as acceptance; put long files first."""

@@ -1,4 +1,4 @@
-"""A desk in its own process that sends notices again and again, each time about one more fact.
+"""A desk in a separate process that sends notices repeatedly, each time about one more fact.
 
 `notice_desks.py FOLDER MAIL_PORT HOOK_URL FACTS [KILLS SEED]`: with KILLS, children send the
 notices one after another, and so many of them are killed at random moments. The first and the last

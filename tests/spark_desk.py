@@ -114,7 +114,7 @@ def serve(folder):
 
 
 def connect(folder):
-    """Match through a Spark Connect server in another process; return the counts and a module."""
+    """Match through a Spark Connect server in another process; return the counts and the module."""
     command = [sys.executable, __file__, "serve", str(folder)]
     with Popen(command, stdin=PIPE, stdout=PIPE, text=True) as server:
         address = server.stdout.readline().strip()

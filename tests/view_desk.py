@@ -32,7 +32,7 @@ def environment() -> Iterator[None]:
 def observe(
     folder: Path, company: Sandbox, *, since: date = FIRST, last: date | None = None
 ) -> Workspace:
-    """Sync at the company's present time, and add the bank files; return the workspace.
+    """Sync at the company's current time, and add the bank files; return the workspace.
 
     With `last`, files of single days from `since` to `last` are added too.
     """

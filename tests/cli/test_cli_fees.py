@@ -193,6 +193,6 @@ def test_the_cost_of_conversions_is_the_same_as_in_python(month_end: Workspace) 
     assert "assumed: 1 USDC = 1 USD" in printed
 
 
-def test_the_cost_is_a_result_of_its_own(month_end: Workspace) -> None:
+def test_the_cost_is_a_separate_result(month_end: Workspace) -> None:
     with pytest.raises(InputError, match="six different answers"):
         run(month_end, "--cost", "--trend")

@@ -163,7 +163,7 @@ def test_a_posting_that_is_the_sum_of_all_remaining_lines_of_a_day_is_collective
     assert (reverse.is_posting, reverse.whole.number, len(reverse.parts)) == (False, 0, 3)
 
 
-def test_a_shared_reference_tells_the_parts_from_the_rest_of_the_day() -> None:
+def test_a_shared_reference_separates_the_parts_from_the_rest_of_the_day() -> None:
     lines = [(6, "-40", "FILE-20417"), (6, "-60", "FILE-20417"), (6, "-75", "other")]
     assert sums_of(summed([(6, "-100", "FILE-20417")], lines)) == [(0, [0, 1], "FILE20417")]
 
@@ -184,7 +184,7 @@ def test_a_shared_reference_tells_the_parts_from_the_rest_of_the_day() -> None:
          "only some of the 3"),
         ([(5, "-100", "PAY-2026-004417")], [(6, "-40", "PAY-2026-004500"), (6, "-60", "")], ""),
     ],
-    ids=["a cent", "far", "direction", "two days", "some of a day", "two days possible",
+    ids=["a cent", "far", "direction", "over two days", "some of a day", "either of two days",
          "two postings", "the pair of a part", "overlapping parts", "another reference"],
 )  # fmt: skip
 def test_a_sum_that_is_not_exact_and_unambiguous_stays_open(
@@ -198,7 +198,7 @@ def test_a_sum_that_is_not_exact_and_unambiguous_stays_open(
     assert reason in result.reasons.get((True, 0), "")
 
 
-def test_a_day_with_an_exchangeable_group_left_over_has_no_clear_rest() -> None:
+def test_a_sum_stays_open_if_an_exchangeable_group_of_its_day_is_left_over() -> None:
     lines = [(6, "-40", ""), (6, "-60", ""), (6, "-5", ""), (6, "-5", "")]
     result = summed([(5, "-100", ""), (6, "-5", "")], lines)
     assert not result.collectives

@@ -249,7 +249,7 @@ def test_polars_and_pandas_accept_a_table_unchanged() -> None:
     assert list(pd.DataFrame(table).columns) == table.columns
 
 
-def test_a_workbook_with_another_ending_is_refused(tmp_path: Path) -> None:
+def test_a_workbook_with_another_extension_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"lines.xls does not end in .xlsx"):
         lines("1").to_excel(tmp_path / "lines.xls")
     assert not list(tmp_path.iterdir())

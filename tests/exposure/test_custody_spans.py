@@ -153,7 +153,7 @@ def test_credits_that_may_be_on_either_side_of_a_balance_are_in_doubt() -> None:
         ("credit not converted?", 900, "10 12:00", None),
     ]
     _, told = both(levels, [credit("e1", on(9))], converted("not_provable", at(10)))
-    assert short(told)[1][3] == "20 12:00", "its time was out when that balance was seen"
+    assert short(told)[1][3] == "20 12:00", "its deadline had passed when that balance was seen"
 
 
 def test_waiting_held_and_misplaced_credits_are_marked() -> None:

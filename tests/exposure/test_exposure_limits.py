@@ -112,7 +112,7 @@ def test_a_changed_limits_file_waits_and_must_match_the_proposal(
     (tmp_path / "policy.toml").write_text(POLICY, "utf-8")
     limits.accept(actor=BERT)
     (tmp_path / "policy.toml").write_text("", "utf-8")
-    assert in_force(tmp_path)["EUR"] == 250000, "a line taken out of the file lifts nothing"
+    assert in_force(tmp_path)["EUR"] == 250000, "removing a line from the file lifts no limit"
     rows = limits.propose("no limits any more", actor=BERT).arrow.to_pylist()
     assert rows[-1]["standing"] == "waits for a second person: no limit"
     limits.accept(actor=ANNA)

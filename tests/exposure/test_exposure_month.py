@@ -238,7 +238,7 @@ def test_page_workbook_letter_and_pack_show_the_same_figures(
     for row in exposure.not_provable.arrow.to_pylist():
         assert format_amount(row["in_doubt"], row["currency"]) in letter
     for words in ("383,507.64", "above", "limit"):
-        assert words not in letter, "our limits are none of the provider's business"
+        assert words not in letter, "our limits are not shown to the provider"
     for name, table in (
         ("exposure", exposure.positions), ("exposure_totals", exposure.totals),
         ("exposure_days", exposure.days), ("exposure_ages", exposure.ages),

@@ -86,7 +86,7 @@ def test_the_maximum_says_if_a_day_had_no_rate() -> None:
     whole = row(exposure, "all")
     assert whole["peak"] == 91
     assert whole["valued_by"] == "the peak is without USDC: no reference rate"
-    assert whole["not_provable"] == 0, "at the instant nothing lacks one"
+    assert whole["not_provable"] == 0, "at the instant no amount lacks a rate"
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ NETWORKS = form(
     "Endpoints",
     text("name", "of the network"),
     key=("name",),
-    title="One table more",
+    title="One more table",
     source=Whole(lambda client: client.ramp.chains.all()),
 )
 

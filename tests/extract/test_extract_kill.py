@@ -46,7 +46,9 @@ def test_a_killed_sync_shows_nothing_and_the_next_one_is_complete(
     assert contents(lake) == contents(synced[0])
 
 
-@pytest.mark.parametrize("size", [2, 4, 200], ids=["in its length", "after it", "in its bytes"])
+@pytest.mark.parametrize(
+    "size", [2, 4, 200], ids=["in the length", "after the length", "in the bytes"]
+)
 def test_a_kill_while_storing_a_detail_loses_only_that_detail(
     calm: tuple[Sandbox, Served], synced: tuple[Lake, SyncReport], tmp_path: Path, size: int
 ) -> None:

@@ -31,9 +31,7 @@ def asked_since(served: Served, count: int) -> list[tuple[str, str]]:
 
 
 @pytest.mark.acceptance
-def test_second_sync_asks_only_for_what_can_have_changed(
-    own: Own, maker: Client, lake: Lake
-) -> None:
+def test_a_second_sync_asks_only_for_possible_changes(own: Own, maker: Client, lake: Lake) -> None:
     sandbox, served = own
     sync(maker, lake, sandbox.now)
     before = contents(lake)

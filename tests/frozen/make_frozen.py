@@ -67,7 +67,7 @@ def make(folder: Path) -> None:
 
 
 class _Shell:
-    """Runs commands at a desk as one of the two colleagues, and exits if a command fails."""
+    """A shell at a desk for the two colleagues; it exits if a command fails."""
 
     def __init__(self, desk: Path) -> None:
         self.desk = desk

@@ -1,4 +1,4 @@
-"""Simulates another version of the models, in which accepted matches have no effect."""
+"""A simulated other version of the models, in which accepted matches have no effect."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def test_reading_a_workspace_writes_nothing(desk: Path, state: Path) -> None:
     assert list(fresh.iterdir()) == []
 
 
-def test_a_changed_device_number_makes_no_copy(desk: Path, state: Path) -> None:
+def test_a_changed_device_number_does_not_make_a_copy(desk: Path, state: Path) -> None:
     """Device numbers change with every mount; neither they nor the host or boot are noted."""
     [file] = state.rglob("*.json")
     noted = file.read_text("utf-8")

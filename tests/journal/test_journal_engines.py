@@ -23,7 +23,7 @@ _SSL, _GSS = 80877103, 80877104
 
 
 class ClearTextServer:
-    """Speaks just enough of PostgreSQL's protocol to ask for a password in clear text."""
+    """A server that speaks enough of PostgreSQL's protocol to ask for a clear-text password."""
 
     def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))

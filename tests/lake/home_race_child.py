@@ -1,4 +1,4 @@
-"""A desk in its own process that uses a shared home, and may kill itself at a write point."""
+"""A desk in a separate process that uses a shared home, and may kill itself at a write point."""
 
 from __future__ import annotations
 

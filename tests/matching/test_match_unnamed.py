@@ -119,7 +119,7 @@ def test_an_accepted_decision_counts_as_a_lesson_like_a_reference() -> None:
     assert "the payer's account paid this before" in ranking[0][1]
 
 
-def test_lines_booked_later_are_no_lessons() -> None:
+def test_nothing_is_learned_from_lines_booked_later() -> None:
     early = line("a", "500", "huur", booking_date=date(2026, 6, 5), **PAYER)
     assert outcome(match([*BEFORE, early], CODES))["outcome"] == "unreferenced"
 

@@ -172,7 +172,7 @@ def broken(sql: str) -> Iterator[str]:
     tree = sqlglot.parse_one(sql, read="duckdb")
     for node in tree.walk():
         yield from (name for name, rule in RULES.items() if rule(node))
-    # `len` measures texts and lists alike, but is parsed as a function of texts only.
+    # `len` measures both texts and lists, but is parsed as a function of texts only.
     yield from ("len" for token in sqlglot.tokenize(sql, read="duckdb") if token.text == "len")
 
 

@@ -384,7 +384,7 @@ def histories(draw: st.DrawFn) -> tuple[list[dict[str, Any]], dict[str, datetime
 def test_the_stated_facts_about_a_credit_are_true(
     history: tuple[list[dict[str, Any]], dict[str, datetime], list[datetime]], pips: int
 ) -> None:
-    """In any order of conversions, a proof names only credits that were converted by then."""
+    """In any order of conversions, a proof names only credits that were already converted."""
     credits, converted, moments_observed = history  # noqa: A001
     rate = Decimal(pips) / 10000
     coins = {c["entry_id"]: net_crypto(c["amount"], Decimal(0), rate, "USDC") for c in credits}

@@ -221,7 +221,7 @@ def test_a_join_with_all_columns_is_shown_and_converted(t: Workspace) -> None:
     assert both.df.columns.is_unique
 
 
-def test_a_filter_for_a_value_that_is_no_code_is_an_error(t: Workspace) -> None:
+def test_a_filter_for_a_value_that_is_not_a_code_is_an_error(t: Workspace) -> None:
     lines = t.reconcile("2026-10").lines
     with pytest.raises(TableError, match="no value 'incoming' - this table has in, out"):
         lines.where(direction=["in", "incoming"])

@@ -1,4 +1,4 @@
-"""Notices that fail in every way, with every log on; run by the canary test in its own process.
+"""Notices that fail in every way, with every log on; run by the canary test in a new process.
 
 Arguments: a folder, the address of an endpoint that fails by its path, and a mail server's
 port. The variables TREASURY_URL and TREASURY_TOKEN hold the secrets, TREASURY_PASSWORD the mail

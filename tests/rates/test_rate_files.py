@@ -48,7 +48,7 @@ def test_the_ecb_history_is_read_with_every_digit(tmp_path: Path, is_packed: boo
     rates = rates_of(path)
     assert rates["2026-10-28", "EUR", "USD"] == Decimal("1.1150")
     assert rates["2026-10-30", "EUR", "SEK"] == Decimal("10.978")
-    assert ("2026-10-29", "EUR", "SEK") not in rates, "N/A is no rate"
+    assert ("2026-10-29", "EUR", "SEK") not in rates, "N/A is not a rate"
     assert len(rates) == 8
     file = read_rates(path, NOW, ZONE)
     assert set(file.table()["source"].to_pylist()) == {"ECB"}

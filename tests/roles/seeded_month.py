@@ -34,7 +34,7 @@ from treasury.workspace import Workspace
 MAKER: Final = "anna"
 REVIEWER: Final = "bert"
 CHANGED_REQUEST: Final = "PAY-2026-005402"
-"""A request with another deposit IBAN than the company has always paid to."""
+"""A request with a deposit IBAN other than the one that the company has always paid."""
 CHANGED_IBAN: Final = "LT601010012345678901"
 """Its last characters are those of the account that was paid before."""
 PAYOUT_IBAN: Final = "NL05TEST0417164300"
@@ -171,7 +171,7 @@ def _reason(item: Mapping[str, Any]) -> str:
 
 
 def _close_september(folder: Path) -> None:
-    """Close September by two people, who carry everything that blocks it."""
+    """Close September as two people, who carry everything that blocks it."""
     month = "2026-09"
     items = _blocking(folder, month)
     _carry(folder, month, items)

@@ -229,7 +229,7 @@ def known() -> Iterator[dict[str, Known]]:
 
 
 def acquaint(case: Case, path: str, here: Known, draw: st.DataObject) -> None:
-    """Replace ids and versions of a call by existing ones, and amounts by valid ones."""
+    """Replace ids and versions of a call with existing ones, and amounts with valid ones."""
 
     def pick(name: str) -> str:
         return draw.draw(st.sampled_from(here.ids[name]))

@@ -280,7 +280,7 @@ def test_the_clock_runs_events_in_order_and_never_goes_back(
     with pytest.raises(InputError, match="clock is at"):
         own_sandbox.clock.advance(timedelta(seconds=-1))
     with pytest.raises(InputError, match="no time zone"):
-        own_sandbox.clock.set(datetime(2027, 1, 1))  # noqa: DTZ001 - what is refused
+        own_sandbox.clock.set(datetime(2027, 1, 1))  # noqa: DTZ001 - this is refused
     assert own_sandbox.clock.advance(days=365) == 0
 
 

@@ -17,7 +17,7 @@ def outcomes(answer: Reconciliation) -> dict[str, dict[str, Any]]:
 def require_alike(
     part: Reconciliation, full: Reconciliation, settled: dict[str, str | None]
 ) -> None:
-    """Check that two answers are the same, and that they match unsettled lines alike."""
+    """Check that two answers are the same, and that they match unsettled lines in the same way."""
     for name, table in {**full.sheets(), **{name: getattr(full, name) for name in MORE}}.items():
         ours = getattr(part, name) if name in MORE else part.sheets()[name]
         assert ours.arrow.equals(table.arrow), name
