@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -54,58 +54,89 @@ from treasury.core.text import clean
 from treasury.core.wording import DIRECTIONS, LINE_CLASSES, in_words
 from treasury.month.decisions.remark_rows import REQUEST_REMARKS
 from treasury.month.items import ATTACHMENTS, ITEM_REMARKS, OPEN_ITEMS, acceptance_table
-from treasury.month.items.item_kinds import KINDS, OWNERS, Turn
+from treasury.month.items.item_kinds import KINDS, OWNERS
 
 _PLAIN_FUNDS: Final = pa.schema(
     [FUNDS.field(name) for name in ("funds", "currency", "amount", "proved_to", "not_counted")]
 )
-_TABLES: Final = (
-    ("Checklist", "checklist", CHECKLIST),
-    ("Open items", "open_items", OPEN_ITEMS),
-    ("Lines", "lines", None),
-    ("Balances", "balances", BALANCES),
-    ("Funds", "", _PLAIN_FUNDS),
-    ("Expected flows", "", FLOWS),
-    ("Forecast", "", FORECAST),
-    ("Awaiting funds", "awaiting_funds", None),
-    ("In transit", "in_transit", None),
-    ("In transit bridge", "in_transit_bridge", BRIDGE),
-    ("Virtual accounts", "virtual_accounts", None),
-    ("Conversions", "conversions", None),
-    ("Fees", "fees", None),
-    ("Conversion costs", "conversion_costs", COSTS_BY_PAIR),
-    ("Conversions valued", "conversions_valued", CONVERSION_COSTS),
-    ("Gas", "gas_costs", GAS_COSTS),
-    ("Gas payments", "gas_payments", GAS_PAYMENTS),
-    ("Accruals", "fee_accruals", None),
-    ("Coins", "coins", COINS),
-    ("Coin movements", "coin_movements", COIN_MOVEMENTS),
-    ("Coins not proved", "coins_unproved", COIN_UNPROVED),
-    ("Provider exposure", "exposure", EXPOSURE),
-    ("Exposure totals", "exposure_totals", EXPOSURE_TOTALS),
-    ("Exposure by day", "exposure_days", EXPOSURE_DAYS),
-    ("Exposure by age", "exposure_ages", EXPOSURE_AGES),
-    ("Statements", "statements", None),
-    ("Roll-forward", "roll_forward", ROLL_FORWARD),
-    ("Requests rolled forward", "requests_rolled_forward", ITEMS),
-    ("Earlier lines", "earlier_lines", None),
-    ("Late items", "late_items", LATE_ITEMS),
-    ("Month on month", "month_on_month", MONTH_ON_MONTH),
-    ("Controls", "controls", CONTROLS),
-    ("Remarks", "", None),
-    ("Item remarks", "item_remarks", ITEM_REMARKS),
-    ("Attached files", "item_attachments", ATTACHMENTS),
-    ("Ledger", "ledger", LEDGER),
-    ("Books", "books", BOOKS),
-    ("Outstanding", "outstanding", OUTSTANDING),
-    ("Pairs", "posting_pairs", PAIRS),
-    ("Out of scope", "ledger_scope", SCOPE),
-)
-"""The sheets in order: the name, the table in the pack, if any, and the schema.
+_KIND_LABELS: Final = {name: kind.label for name, kind in KINDS.items()}
 
-A sheet has all columns of its schema. Without a schema, `sheets.csv` defines the columns and their
-titles.
-"""
+
+class _Row(NamedTuple):
+    """A sheet, and its table in the pack."""
+
+    sheet: str
+    table: str
+    """Name of the table in the pack; empty if the sheet has no table of its own."""
+    schema: pa.Schema | None
+    """The sheet has all columns of its schema. Without one, `sheets.csv` defines the columns and
+    their titles."""
+    optional: bool = False
+    """Whether the packs of some months lack the table; the sheet is then empty."""
+    later: bool = False
+    """Whether packs of earlier versions lack the table; an empty one is left out of the pack."""
+    words: Mapping[str, Mapping[Any, str]] = {}
+    """Words for the codes of a column, if they are not those of `wording`."""
+
+
+_TABLES: Final = (
+    _Row("Checklist", "checklist", CHECKLIST),
+    _Row("Open items", "open_items", OPEN_ITEMS, words={"kind": _KIND_LABELS, "turn": OWNERS}),
+    _Row("Lines", "lines", None),
+    _Row("Balances", "balances", BALANCES),
+    _Row("Funds", "", _PLAIN_FUNDS),
+    _Row("Expected flows", "", FLOWS),
+    _Row("Forecast", "", FORECAST),
+    _Row("Awaiting funds", "awaiting_funds", None),
+    _Row("In transit", "in_transit", None),
+    _Row("In transit bridge", "in_transit_bridge", BRIDGE),
+    _Row("Virtual accounts", "virtual_accounts", None),
+    _Row("Conversions", "conversions", None),
+    _Row("Fees", "fees", None),
+    _Row("Conversion costs", "conversion_costs", COSTS_BY_PAIR),
+    _Row("Conversions valued", "conversions_valued", CONVERSION_COSTS),
+    _Row("Gas", "gas_costs", GAS_COSTS),
+    _Row("Gas payments", "gas_payments", GAS_PAYMENTS),
+    _Row("Accruals", "fee_accruals", None, words={"ramp_type": DIRECTIONS}),
+    _Row("Coins", "coins", COINS),
+    _Row("Coin movements", "coin_movements", COIN_MOVEMENTS),
+    _Row("Coins not proved", "coins_unproved", COIN_UNPROVED),
+    _Row("Provider exposure", "exposure", EXPOSURE),
+    _Row("Exposure totals", "exposure_totals", EXPOSURE_TOTALS),
+    _Row("Exposure by day", "exposure_days", EXPOSURE_DAYS),
+    _Row("Exposure by age", "exposure_ages", EXPOSURE_AGES),
+    _Row("Statements", "statements", None),
+    _Row("Roll-forward", "roll_forward", ROLL_FORWARD),
+    _Row("Requests rolled forward", "requests_rolled_forward", ITEMS),
+    _Row("Earlier lines", "earlier_lines", None),
+    _Row("Late items", "late_items", LATE_ITEMS),
+    _Row(
+        "Month on month",
+        "month_on_month",
+        MONTH_ON_MONTH,
+        later=True,
+        words={"measure": MEASURES, "finding": FINDINGS},
+    ),
+    _Row("Controls", "controls", CONTROLS, later=True, words={"kind": CONTROL_KINDS}),
+    _Row("Remarks", "", None),
+    _Row("Item remarks", "item_remarks", ITEM_REMARKS),
+    _Row("Attached files", "item_attachments", ATTACHMENTS, optional=True),
+    _Row("Ledger", "ledger", LEDGER, optional=True),
+    _Row("Books", "books", BOOKS, optional=True),
+    _Row("Outstanding", "outstanding", OUTSTANDING, optional=True),
+    _Row("Pairs", "posting_pairs", PAIRS, optional=True),
+    _Row("Out of scope", "ledger_scope", SCOPE, later=True),
+)
+"""The sheets in order."""
+LATER: Final = frozenset(
+    {
+        "months_before",
+        "change_thresholds",
+        "own_flows",
+        *(row.table for row in _TABLES if row.later),
+    }
+)
+"""Tables that packs of earlier versions lack."""
 _OF_LINES: Final = ("Lines", "Earlier lines")
 FRONT: Final = (
     "Checklist", "Open items", "Balances", "Lines", "Awaiting funds", "In transit",
@@ -135,7 +166,7 @@ def _sheets() -> Iterator[Sheet]:
         column = convert(row | {"width": int(row["width"])}, SheetColumn)
         columns.setdefault(row["sheet"], []).append(column)
     columns["Earlier lines"] = columns["Lines"]
-    for name, _, schema in _TABLES:
+    for name, _, schema, *_ in _TABLES:
         own = columns.get(name, [])
         if schema is not None:
             own = [
@@ -157,7 +188,7 @@ def _place(field: str, first: Sequence[str]) -> tuple[int, int]:
 SHEETS: Final = tuple(sorted(_sheets(), key=lambda sheet: sheet.behind))
 LONGEST_SHEET: Final = 20_000
 """Maximum number of rows of a sheet. The sheet of a longer table only names its CSV file."""
-FILES: Final = {sheet: table for sheet, table, _ in _TABLES if table}
+FILES: Final = {row.sheet: row.table for row in _TABLES if row.table}
 """The table in the pack for each sheet; it has the column names of the code."""
 _ELSEWHERE: Final = (SheetColumn("Where", "where", width=80),)
 _WORD_COLUMNS: Final = ("outcome", "line_class", "reason", "account", "statement_account")
@@ -203,9 +234,8 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "coin_lots_before": closing.rolled.coins.lots,
         "coin_events_before": closing.rolled.coins.events,
     }
-    # These tables are left out if they are empty, because packs of earlier versions lack them.
     before, thresholds = closing.rolled.before(), closing.rolled.thresholds()
-    later = {
+    tables |= {
         "controls": closing.controls.acts.arrow,
         "months_before": before,
         "change_thresholds": thresholds,
@@ -213,8 +243,9 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "own_flows": flow_table(closing.rolled.own_flows()),
     }
     if before.num_rows:
-        later["month_on_month"] = closing.month_on_month.changes.arrow
-    tables |= {name: table for name, table in later.items() if table.num_rows}
+        tables["month_on_month"] = closing.month_on_month.changes.arrow
+    # A month without rows in these tables lacks them, like packs of earlier versions.
+    tables = {name: table for name, table in tables.items() if name not in LATER or table.num_rows}
     # Packs of earlier versions lack these two tables.
     for name in ("attachments", "owners"):
         notes = getattr(closing.rolled, name).arrow
@@ -240,14 +271,11 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     # This is computed first, while little memory is used, because it reads all months.
     closing.exposure.sheets()
     whole = {
-        "ledger": LEDGER.empty_table(),
-        "books": BOOKS.empty_table(),
-        "outstanding": OUTSTANDING.empty_table(),
-        "posting_pairs": PAIRS.empty_table(),
-        "controls": CONTROLS.empty_table(),
-        "ledger_scope": SCOPE.empty_table(),
-        "item_attachments": ATTACHMENTS.empty_table(),
-        "month_on_month": MONTH_ON_MONTH.empty_table(),
+        **{
+            row.table: row.schema.empty_table()
+            for row in _TABLES
+            if row.schema is not None and (row.optional or row.later)
+        },
         "in_transit_bridge": closing.bridge.rows.arrow,
         **answer_tables(closing),
     }
@@ -257,7 +285,6 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     tables["Funds"] = closing.cash.funds.arrow.select(_PLAIN_FUNDS.names)
     tables["Expected flows"] = closing.cash.flows.arrow
     tables["Forecast"] = closing.cash.forecast.arrow
-    tables["Accruals"] = _in_words(tables["Accruals"], {"ramp_type": DIRECTIONS})
     long = {name for name in FILES if is_long(tables[name])}
     sheets = tuple(
         msgspec.structs.replace(sheet, columns=_ELSEWHERE) if sheet.name in long else sheet
@@ -269,11 +296,10 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         for name in long
     }
     tables |= {name: _lines(tables[name]) for name in _OF_LINES if name not in long}
-    for name, coded in tables.items():
-        for field in coded.schema:
-            if field.name in _CODED and pa.types.is_string(field.type):
-                words = [_word(name, field.name, code) for code in coded[field.name].to_pylist()]
-                tables[name] = _with(tables[name], field.name, words)
+    for row in _TABLES:
+        if row.sheet not in long:
+            tables[row.sheet] = _in_words(tables[row.sheet], row.words)
+            tables[row.sheet] = _codes_in_words(tables[row.sheet], row.words)
     alone = closing.period is not None and closing.period.close.alone
     title = f"{title_words(r, zone)} · {ALONE}" if alone else title_words(r, zone)
     book = Workbook(
@@ -312,18 +338,19 @@ def _cover(closing: Closing, title: str) -> Cover:
     return Cover(title, facts)
 
 
-def _word(sheet: str, column: str, code: str | None) -> str | None:
+def _codes_in_words(table: pa.Table, done: Collection[str]) -> pa.Table:
+    """Return a table with words for the codes of all columns but those that are done."""
+    for field in table.schema:
+        if field.name in _CODED and field.name not in done and pa.types.is_string(field.type):
+            words = [_word(field.name, code) for code in table[field.name].to_pylist()]
+            table = _with(table, field.name, words)
+    return table
+
+
+def _word(column: str, code: str | None) -> str | None:
     """Return the word for a code; a code without a word gets blanks for its underscores."""
     if code is None:
         return None
-    if sheet == "Open items" and column == "kind":
-        return KINDS[code].label
-    if sheet == "Open items" and column == "turn":
-        return OWNERS[cast("Turn", code)]
-    if sheet == "Controls" and column == "kind":
-        return CONTROL_KINDS[code]
-    if sheet == "Month on month" and column in {"measure", "finding"}:
-        return {**MEASURES, **FINDINGS}[code]
     word = str(in_words(column, code))
     if word == code and "_" in code:
         word = code.replace("_", " ")
@@ -342,7 +369,7 @@ def _lines(table: pa.Table) -> pa.Table:
     return _in_words(table, {"line_class": LINE_CLASSES, "direction": DIRECTIONS})
 
 
-def _in_words(table: pa.Table, words: Mapping[str, Mapping[str, str]]) -> pa.Table:
+def _in_words(table: pa.Table, words: Mapping[str, Mapping[Any, str]]) -> pa.Table:
     """Return a table with the codes of some columns replaced by words."""
     for name, words_of_column in words.items():
         table = _with(

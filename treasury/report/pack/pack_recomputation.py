@@ -49,6 +49,7 @@ from treasury.month.items import (
 from treasury.month.question import Question
 from treasury.month.reconciliation import Basis
 from treasury.month.standing_knowledge import run_knowledge
+from treasury.report.excel import LATER
 from treasury.report.pack.other_models import (
     close_in,
     has_other_models,
@@ -68,17 +69,6 @@ from treasury.report.pack.pack_contents import (
 )
 from treasury.report.pack.sealed_pack import Finding, Recomputed, read_sealed
 
-LATER: Final = frozenset(
-    {
-        "controls",
-        "months_before",
-        "change_thresholds",
-        "month_on_month",
-        "ledger_scope",
-        "own_flows",
-    }
-)
-"""Tables that packs of earlier versions lack."""
 ZERO: Final = Decimal(0)
 _MOST_NAMED: Final = 5
 
