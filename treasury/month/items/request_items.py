@@ -39,7 +39,7 @@ _PAYOUTS: Final = (
 )  # fmt: skip
 """Kinds in which an off-ramp's amount is the expected payout; in others it is the sent coins."""
 _REQUESTS: Final = step_sql("treasury.month.items.steps", "begun_requests")
-_CHANGED_ACCOUNTS: Final = step_sql("treasury.month.items.steps", "changed_accounts")
+_CHANGED_ACCOUNTS: Final = step_sql("treasury.month.queries", "changed_accounts")
 
 
 def request_items(facts: Facts) -> Iterator[OpenItem]:
