@@ -80,6 +80,8 @@ REJECTED = "REJECTED"
 """The bank has finally rejected the payment, and no record shows a debit."""
 _REJECTED_UNPROVED: Final = "REJECTED, NOT PROVED"
 """The bank has finally rejected the payment, and the statements do not reach to that day yet."""
+ACCOUNT_CHANGED = "ACCOUNT CHANGED"
+"""The account is not the one that was paid before, and no person has confirmed it."""
 HASH_PROPOSED = "HASH PROPOSED"
 """A transaction hash was entered here, and the service does not have one yet."""
 
