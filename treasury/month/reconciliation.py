@@ -311,8 +311,8 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
     @property
     def shown_funding(self) -> pa.Table:
         """The rows of `awaiting_funds` for lists of what to pay (`with_changed_accounts`)."""
-        rows = self.awaiting_funds
-        rows = rows.arrow if isinstance(rows, Table) else rows
+        # The field is still an Arrow table while the options of its `Table` are read.
+        rows: pa.Table = getattr(self.awaiting_funds, "arrow", self.awaiting_funds)
         return with_changed_accounts(rows, None if self.basis is None else self.basis.snapshot)
 
     def unread(self) -> list[str]:

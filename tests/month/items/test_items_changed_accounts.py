@@ -11,6 +11,7 @@ from decide_desk import copy_of, edit, payable
 
 from treasury.cli import treasury
 from treasury.core.money import format_amount
+from treasury.month.states import PAYABLE
 from treasury.workspace import Workspace
 
 CHANGED = "LT601010012345678901"
@@ -42,6 +43,10 @@ def test_only_a_request_to_another_account_is_not_to_be_paid(desk: Workspace) ->
     before = steps(desk, "pay")
     to_pay_before = amounts(desk, "pay")
     changed, *others = [row for row in payable(desk) if row["currency"] == "EUR"]
+    waiting = desk.awaiting_funds().arrow.to_pylist()
+    euros = [row for row in waiting if row["currency"] == "EUR" and row["state"] in PAYABLE]
+    in_all = sum((row["send"] for row in euros), Decimal())
+    after_euros = [row for row in euros if row["state"] == "PAY"]
     assert set(before.values()) == {"Pay today with this reference"}
     edit(desk, "ramp_requests", "id", changed["request"], deposit_iban=CHANGED)
     desk = Workspace(desk.folder)
@@ -58,7 +63,9 @@ def test_only_a_request_to_another_account_is_not_to_be_paid(desk: Workspace) ->
     (item,) = desk.open_items(kind="account_changed")
     assert (item.name, item.state, item.is_blocking) == (name, "ACCOUNT CHANGED", True)
 
-    left = format_amount(to_pay_before - changed["send"], "EUR")
+    # The note also counts returned and rejected payments, which the screen counts as to be fixed.
+    left = format_amount(in_all - changed["send"], "EUR")
+    only_pay = format_amount(to_pay_before - changed["send"], "EUR")
     assert f"in all to pay now: {left}" in to_pay(desk)
     (row,) = desk.awaiting_funds().where(state="ACCOUNT CHANGED").arrow.to_pylist()
     assert (row["request"], row["next_step"]) == (changed["request"], step)
@@ -73,7 +80,7 @@ def test_only_a_request_to_another_account_is_not_to_be_paid(desk: Workspace) ->
 
     printed = CliRunner().invoke(treasury, ["-w", str(desk.folder), "awaiting-funds"]).output
     assert f"ACCOUNT CHANGED: 1, {format_amount(changed['send'], 'EUR')}" in printed
-    assert f"PAY: {len(others)}, {left}" in printed
+    assert f"PAY: {len(after_euros) - 1}, {only_pay}" in printed
     assert " ".join(printed.split()).count(f"is {CHANGED}, since") == 1
 
     panel = desk.panels.funding(size=50)
