@@ -162,7 +162,10 @@ def test_the_doctor_names_limits_that_are_not_in_force(
     assert step.startswith("run `treasury exposure-limits --propose --reason")
     desk.exposure_limits.propose("board", actor=ANNA)
     assert findings() == [step]
+    (waiting,) = desk.open_items("2026-10", kind="decision_waits")
+    assert waiting.command == "treasury exposure-limits --accept"
     desk.exposure_limits.accept(actor=BERT)
+    assert not desk.open_items("2026-10", kind="decision_waits").items
     assert findings() == []
     assert not ExposureLimits.differ(desk.journal.entries(), load_policy(desk.folder))
 

@@ -145,9 +145,9 @@ def test_details_that_changed_meanwhile_come_first_and_hostile_text_is_literal()
             | {"valid_from": datetime(2026, 10, 2, tzinfo=UTC), "valid_to": datetime.now(UTC)}
         ],
     )
-    was, shown = "beneficiary was Ramp Operator BV, is", "Ramp⟨U+202E⟩Operator"
     assert found["moved"]["differs"] == (
-        f"{was} {shown}, since we first saw it; {was} {shown}, since PAY-paid was paid"
+        "beneficiary was Ramp Operator BV, is Ramp⟨U+202E⟩Operator,"
+        " since we first saw it and PAY-paid was paid"
     )
 
 
@@ -187,6 +187,6 @@ def test_a_changed_account_is_shown_in_lists_as_in_the_panel(
     shown = CliRunner().invoke(treasury, ["-w", str(folder), "awaiting-funds"])
     lines = " ".join(shown.output.split())
     assert f"CHANGED {due['reference']}: IBAN was {iban}, is {other}, since " in lines
-    assert "details changed, compare" in lines
+    assert f"Do not pay: the account was {iban} before, is {other}" in lines
     panel = Workspace(folder).panels.funding(size=50)
     assert "IBAN was" in "".join(line.text for line in panel.frame().banners[0].lines)

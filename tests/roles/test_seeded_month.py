@@ -54,9 +54,10 @@ def test_september_is_signed_by_a_second_person_and_october_is_open(seeded: Seed
 
 
 def test_a_changed_iban_warns_wherever_it_could_be_paid(seeded: Seeded) -> None:
-    (item,) = (row for row in rows(seeded, "status", "pay") if row["name"] == CHANGED_REQUEST)
+    (item,) = (row for row in rows(seeded, "status", "fix") if row["name"] == CHANGED_REQUEST)
     assert item["next_step"].startswith("Do not pay: the account was LT353250012345678901 before")
     assert f"is {CHANGED_IBAN}" in item["next_step"]
+    assert CHANGED_REQUEST not in {row["name"] for row in rows(seeded, "status", "pay")}
     told = seeded.run("awaiting-funds")
     assert f"CHANGED {CHANGED_REQUEST}: IBAN was" in told
     assert f"is {CHANGED_IBAN}" in told

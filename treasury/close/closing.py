@@ -53,6 +53,7 @@ from treasury.close.review.month_on_month import (
 )
 from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
 from treasury.close.stored_answers import Answers, read_answers
+from treasury.close.valuation.coins.agreed_measurement import Measurement
 from treasury.close.valuation.coins.coin_accounts import CoinAccounts, CoinHistory, coin_accounts
 from treasury.close.valuation.exposure.exposure_limits import EXPOSURE_LIMITS, ExposureLimits
 from treasury.close.valuation.exposure.provider_exposure import ProviderExposure, provider_exposure
@@ -66,6 +67,7 @@ from treasury.journal.notice_history import notices_of
 from treasury.journal.period_history import Period, Preparation, closed_periods
 from treasury.lake import Lake
 from treasury.lake.upkeep.file_check import shaped
+from treasury.month.decisions.agreed_terms import waiting_terms
 from treasury.month.decisions.corrections import CORRECTIONS
 from treasury.month.decisions.standing_verdicts import STANDING
 from treasury.month.items import (
@@ -401,6 +403,7 @@ def closing_from(
             actions_of(examined.acted),
             notices_of(examined.acted).values(),
             waiting_removals(examined.decided.entries),
+            waiting_terms(examined.decided.entries, _TERMS),
         ),
         accepted=acceptances(agreed),
         limits=Limits.in_force(agreed),
@@ -488,6 +491,8 @@ def stored_answers(closing: Closing) -> Answers:
     return Answers(_models(), tables)
 
 
+_TERMS: Final = (Limits.kind, Measurement.kind, ExposureLimits.kind, LedgerScope.kind)
+"""The terms of the policy that two people put in force."""
 _STORED_PARTS: Final = {
     "measured_coins": ("coin", ("coins", "movements", "unproved", "lots", "events")),
     "limited_exposure": ("exposure", ("positions", "totals", "days", "ages")),

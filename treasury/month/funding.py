@@ -81,6 +81,8 @@ REJECTED = "REJECTED"
 """The bank has finally rejected the payment, and no record shows a debit."""
 _REJECTED_UNPROVED: Final = "REJECTED, NOT PROVED"
 """The bank has finally rejected the payment, but the statements do not yet rule out a debit."""
+ACCOUNT_CHANGED = "ACCOUNT CHANGED"
+"""The account is not the one that was paid before, and no person has confirmed it."""
 HASH_PROPOSED = "HASH PROPOSED"
 """A transaction hash was entered here, and the service does not have one yet."""
 

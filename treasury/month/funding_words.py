@@ -24,9 +24,12 @@ from treasury.core.files.package_files import step_sql
 from treasury.core.money import total
 from treasury.core.tables import duckdb_engine
 from treasury.core.tables.column_types import TEXT
+from treasury.core.text import clean
+from treasury.lake.snapshot import Snapshot
 from treasury.matching.engine.pipeline import load
 from treasury.matching.rules import Rules
-from treasury.month.funding import FUNDING, funding_rows, remarks_by_request
+from treasury.month.funding import ACCOUNT_CHANGED, FUNDING, funding_rows, remarks_by_request
+from treasury.month.states import PAYABLE
 from treasury.statements.pain.file_ids import FileIds
 from treasury.statements.pain.order_answers import order_answer, stored_statuses
 from treasury.statements.pain.status_tables import PAYMENT_STATUSES
@@ -43,6 +46,7 @@ _SPOKEN_FOR: Final = """\
 SELECT f.* FROM funding AS f JOIN funding_alike AS a ON a.spoken_for = f.request_id
 """
 _TABLE: Final = step_sql("treasury.month.queries", "funding_table")
+_CHANGED_ACCOUNTS: Final = step_sql("treasury.month.queries", "changed_accounts")
 
 
 def with_answers(
@@ -155,3 +159,37 @@ def funding_table(
     funding = pa.Table.from_pylist([msgspec.structs.asdict(row) for row in rows], schema=FUNDING)
     load(connection, {"funding_worded": funding})
     return connection.sql(_TABLE).to_arrow_table().cast(FUNDING)
+
+
+def with_changed_accounts(rows: pa.Table, snapshot: Snapshot | None) -> pa.Table:
+    """Return the rows in which a request to another account than was paid before is not payable.
+
+    `rows` have the columns of FUNDING. The state of such a request is ACCOUNT CHANGED instead of a
+    payable one, because money that is sent to a thief's account is lost. Closes hash the table
+    without this state, so every list of what to pay adds it.
+    """
+    if snapshot is None or PAYABLE.isdisjoint(rows["state"].to_pylist()):
+        return rows
+    paid = {
+        row["id"]: row["paid_account"] for row in snapshot.select(_CHANGED_ACCOUNTS).to_pylist()
+    }
+    if not paid:
+        return rows
+    states, steps = rows["state"].to_pylist(), rows["next_step"].to_pylist()
+    columns = ("request", "to_account", "marked")
+    read = zip(*(rows[name].to_pylist() for name in columns), strict=True)
+    for place, (request, account, marked) in enumerate(read):
+        if request not in paid or states[place] not in PAYABLE:
+            continue
+        states[place] = ACCOUNT_CHANGED
+        # The next step of a request that is marked as sent is to ask the colleague who marked it.
+        if not marked:
+            # Both accounts in full, because their last characters may be equal.
+            steps[place] = clean(
+                f"Do not pay: the account was {paid[request]} before, is {account}; call the"
+                " provider on a number you know; if it confirms the account, pay by hand and mark"
+                " it as sent"
+            )
+    for name, values in (("state", states), ("next_step", steps)):
+        rows = rows.set_column(rows.column_names.index(name), name, pa.array(values, TEXT))
+    return rows

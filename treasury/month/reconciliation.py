@@ -48,7 +48,7 @@ from treasury.month import month_refusals, question_tables
 from treasury.month.conversion import CONVERSIONS
 from treasury.month.differences import DIFFERENCES
 from treasury.month.funding import FUNDING_KEYS, ages, to_pay
-from treasury.month.funding_words import READ_FOR_FUNDING, funding_table
+from treasury.month.funding_words import READ_FOR_FUNDING, funding_table, with_changed_accounts
 from treasury.month.internal import INTERNAL_TRANSFERS
 from treasury.month.kept_run import Run, kept_run
 from treasury.month.question import Question
@@ -292,9 +292,13 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
                 note = f"began by {self.month.last:%-d %b %Y}; state, stage and age as of {now}"
                 return {"notes": [note]}
             case "awaiting_funds":
+                shown = self.shown_funding
                 return {
-                    "notes": [f"requests of all months, as of {now}", to_pay(rows)],
-                    "beside": lambda: {"age": ages(rows, local_as_of.date(), zone)},
+                    "notes": [f"requests of all months, as of {now}", to_pay(shown)],
+                    "beside": lambda: {
+                        "age": ages(rows, local_as_of.date(), zone),
+                        **{name: shown[name] for name in ("state", "next_step")},
+                    },
                 }
             case "virtual_accounts":
                 lines = self.lines.arrow
@@ -303,6 +307,13 @@ class Reconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=True
                     "beside": lambda: booked_credits(rows["iban"], lines),
                 }
         return {}
+
+    @property
+    def shown_funding(self) -> pa.Table:
+        """The rows of `awaiting_funds` for lists of what to pay (`with_changed_accounts`)."""
+        # The field is still an Arrow table while the options of its `Table` are read.
+        rows: pa.Table = getattr(self.awaiting_funds, "arrow", self.awaiting_funds)
+        return with_changed_accounts(rows, None if self.basis is None else self.basis.snapshot)
 
     def unread(self) -> list[str]:
         """Return the sources that are not read up to the month's end, and where each gap begins."""
@@ -519,11 +530,12 @@ def answer_on(
     question = basis.question
     tables = {name: connection.table(step).to_arrow_table() for name, step in _ANSWERS_OF.items()}
     tables |= view_of(connection, question)
-    return Reconciliation(
+    answer = Reconciliation(
         month=question.month,
         company=question.company,
         environment=question.environment,
         as_of=question.as_of,
+        basis=basis,
         known_at=_known_at(connection) or question.as_of,
         awaiting_funds=funding_table(
             connection, question.rules, question.today, basis.remarks, question.zone
@@ -533,6 +545,8 @@ def answer_on(
         zone=question.zone,
         **tables,
     )
+    # The tables have read what explains them. The answer is cached, and must not keep the snapshot.
+    return msgspec.structs.replace(answer, basis=None)
 
 
 def _read_matched(steps_run: Run, rules: Rules) -> Matched:

@@ -518,15 +518,15 @@ def _require_order(row: Mapping[str, Any]) -> None:
         )
     if row["marked"]:
         raise InputError(f"{name} is {row['marked']}", do="leave it out, or undo the remark first")
-    if row["state"] not in {"PAY", REJECTED}:
-        raise InputError(
-            f"{name} is {state_words(row['state'])}, and only PAY is payable: {row['next_step']}",
-            do="leave it out",
-        )
     if row["differs"]:
         raise InputError(
             f"{name} has new payment details ({row['differs']})",
             do="call the provider on a number you know; if it confirms them, pay by hand",
+        )
+    if row["state"] not in {"PAY", REJECTED}:
+        raise InputError(
+            f"{name} is {state_words(row['state'])}, and only PAY is payable: {row['next_step']}",
+            do="leave it out",
         )
     if row["currency"] != "EUR" or not row["deposit_iban"]:
         raise InputError(

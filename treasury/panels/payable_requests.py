@@ -43,6 +43,7 @@ def _packed(alias: str) -> str:
     return "{" + ", ".join(f"'{name}': {alias}.{name}" for name in DETAILS) + "}"
 
 
+_WORDED: Final = pa.schema([("id", TEXT), ("words", TEXT)])
 _OPEN: Final = _query("open_details")
 _PAID: Final = _query("paid_details")
 _BEFORE: Final = _query("first_details")
@@ -79,15 +80,22 @@ def payable_table(waiting: pa.Table, source: QuerySource | Snapshot) -> pa.Table
         before=source.sql(_BEFORE),
         payable_states=pa.table({"state": sorted(PAYABLE)}),
     )
-    changed = tables.sql(_CHANGED)
-    texts = []
-    for row in changed.select(["was", "now", "name"]).to_pylist():
-        since = "we first saw it" if row["name"] is None else f"{clean(row['name'])} was paid"
-        # The text is empty if only blanks differ.
+    # The changes of each request, and since when. A change from the first details comes first, and
+    # is said once if the details paid last were the same.
+    since: dict[str, dict[str, list[str]]] = {}
+    compared = tables.sql(_CHANGED).to_pylist()
+    for row in sorted(compared, key=lambda row: row["name"] is not None):
+        when = "we first saw it" if row["name"] is None else f"{clean(row['name'])} was paid"
+        # There is no change if only blanks differ.
         changes = changed_details(row["was"], row["now"])
-        texts.append("; ".join(f"{change}, since {since}" for change in changes) or None)
-    words = pa.array(texts, TEXT)
-    tables.add(worded=changed.select(["name", "ids"]).append_column("words", words))
+        for request in row["ids"]:
+            for change in changes:
+                since.setdefault(request, {}).setdefault(change, []).append(when)
+    words = {
+        request: "; ".join(f"{change}, since {' and '.join(whens)}" for change, whens in of.items())
+        for request, of in since.items()
+    }
+    tables.add(worded=pa.table({"id": [*words], "words": [*words.values()]}, schema=_WORDED))
     return tables.sql(_TABLE)
 
 

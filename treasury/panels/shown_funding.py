@@ -58,7 +58,11 @@ def funding_row(row: Mapping[str, Any]) -> ListRow:
 def _pay_to(row: Mapping[str, Any]) -> tuple[Text, ...]:
     if not row["payable"]:
         why = "Do not pay: not approved" if not row["to"] else "Not payable now"
-        return (Text(row["to"] or "", "quiet"), Text(why, "warn"))
+        return cell(
+            Text(row["to"] or "", "quiet"),
+            Text(why, "warn"),
+            row["differs"] and Text(f"CHANGED: {row['differs']}", "warn"),
+        )
     lines = cell(
         *(_copied(row[name], label) for name, label in SHOWN_DETAILS.items() if row[name]),
         row["deposit_wallet_chain"]

@@ -32,6 +32,7 @@ from treasury.core.tables.schemas import grouped_schema
 from treasury.core.text import clean
 from treasury.core.wording import OUTCOMES
 from treasury.lake import Snapshot
+from treasury.month.funding import ACCOUNT_CHANGED
 from treasury.month.items.evidence_items import NOT_PROVABLE, unprovable_accounts
 from treasury.month.question import Question
 from treasury.month.reconciliation import Reconciliation, synced_at
@@ -113,11 +114,16 @@ def reconciliation_summary(r: Reconciliation, *, zone: ZoneInfo) -> str:
 
 
 _CHANGED: Final = "details changed, compare them first: "
+"""What precedes the next step of a payable request with other details, but the same account."""
 
 
 def funding_view(rows: pa.Table, *, zone: ZoneInfo) -> pa.Table:
     """Return requests awaiting funds for display: text only, in the columns of the screen."""
     as_stored = ("state", "reference", "to", "seen")
+
+    def is_other(row: dict[str, Any]) -> bool:
+        return bool(row.get("differs")) and row["state"] != ACCOUNT_CHANGED
+
     displayed = [
         {
             **{name: clean(row[name]) for name in as_stored},
@@ -128,7 +134,7 @@ def funding_view(rows: pa.Table, *, zone: ZoneInfo) -> pa.Table:
             "approved": moment(row["approved"], zone),
             "evidence_to": day(row["evidence_to"]),
             "request_id": f"{clean(row['request'])[:4]}…",
-            "next_step": clean(f"{_CHANGED if row.get('differs') else ''}{row['next_step']}"),
+            "next_step": clean(f"{_CHANGED if is_other(row) else ''}{row['next_step']}"),
         }
         for row in rows.to_pylist()
     ]

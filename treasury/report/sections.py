@@ -71,6 +71,7 @@ _ROLLED: Final = (
 )  # fmt: skip
 _TONES: Final = {
     "PAY": "warn",
+    "ACCOUNT CHANGED": "warn",
     "CHECK BANK": "warn",
     "REJECTED": "warn",
     "REJECTED, NOT PROVED": "warn",
@@ -419,7 +420,7 @@ def _awaiting(closing: Closing) -> Section:
     awaiting = make_grid(
         f"Requests awaiting funds, at {moment(r.as_of, zone, r.month.year)}",
         "State | Due | Reference | >Send | To | Seen | Next step",
-        r.awaiting_funds.arrow,
+        r.shown_funding,
         lambda row: _awaiting_row(row, zone, blocking),
         sheet="Awaiting funds",
     )

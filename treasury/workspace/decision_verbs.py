@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treasury.core.calendar import Month
 from treasury.workspace.stores import WorkspaceStores
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class WorkspaceDecisions(WorkspaceStores):
     """The methods of `Workspace` for people's decisions."""
 
-    def open_items(self, month: str | Month | None = None) -> OpenItems:
+    def open_items(self, month: str | Month | None = None, **filters: Any) -> OpenItems:
         """Return all unsettled items of a month, each once.
 
         Parameters
@@ -46,6 +46,9 @@ class WorkspaceDecisions(WorkspaceStores):
         month
             The month; default: the last one that ended. For a closed month, the items are those of
             its close.
+        filters
+            Conditions on the items, as in `OpenItems.select`: `owner`, `kind`, `currency` and so
+            on, except `month`, which is the month above.
 
         Returns
         -------
@@ -56,12 +59,15 @@ class WorkspaceDecisions(WorkspaceStores):
         ------
         NothingStored
             If nothing is stored about the month.
+        InputError
+            If a filter or its value is unknown.
 
         Examples
         --------
-        >>> t.open_items("2026-10").select(turn="us")
+        >>> t.open_items("2026-10", owner="ines", currency="EUR", min_amount=10_000)
         """
-        return self.periods.month(month).items
+        items = self.periods.month(month).items
+        return items.select(**filters) if filters else items
 
     @cached_property
     def matches(self) -> Deciding:

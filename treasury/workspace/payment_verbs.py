@@ -212,7 +212,8 @@ class WorkspacePayments(WorkspaceFiles):
             One row per request; a note has the total to pay now by currency. `age` counts the days
             since the request was approved and waits for its funds, `overdue` those since `due`;
             both are in `overdue_unit`. `differs` names payment details that changed since the last
-            payment.
+            payment. A request to another account than was paid before is `ACCOUNT CHANGED` and in
+            no total to pay.
 
         Raises
         ------
@@ -224,11 +225,13 @@ class WorkspacePayments(WorkspaceFiles):
         >>> t.awaiting_funds()
         """
         from treasury.month.funding import FUNDING_KEYS, ages, to_pay
+        from treasury.month.funding_words import with_changed_accounts
         from treasury.month.reconciliation import awaiting_funds, step_sql
         from treasury.panels.payable_requests import payable_table
 
         snapshot, question = self.snapshot(), self.question(self.this_month)
         rows = awaiting_funds(snapshot, question, self._decisions(), self._remarks())
+        rows = with_changed_accounts(rows, snapshot)
         differs = payable_table(rows, snapshot)["differs"]
         waited = ages(rows, question.today, question.zone)
         rows = rows.append_column("differs", differs)

@@ -338,7 +338,7 @@ def test_a_preview_names_the_owner_and_the_day_and_no_other_is_journaled(
     }  # fmt: skip
     preview = desk.decide(fill_in(sheet, {item.item_id: carry}), dry_run=True)
     (planned,) = preview.planned
-    assert ". Owner: bert, clear by 2026-11-20. Reason: asked" in planned.sentence
+    assert ". Owner: bert, clear by 20 Nov 2026. Reason: asked" in planned.sentence
     assert preview.arrow["owner"].to_pylist() == ["bert"]
     fill_in(sheet, {item.item_id: changed})
     head = desk.journal.head()

@@ -100,6 +100,7 @@ BY_KIND: Mapping[str, Mapping[str, Any]] = {
     "sent": {"awaiting_funds": [waiting("SENT")]},
     "silent": {"awaiting_funds": [waiting("SENT", silent=True)]},
     "sent_wrong": {"awaiting_funds": [waiting("SENT WRONG")]},
+    "account_changed": {"awaiting_funds": [waiting("ACCOUNT CHANGED")]},
     "deposit_inactive": {"awaiting_funds": [waiting("DETAILS INACTIVE")]},
     "returned": {"awaiting_funds": [waiting("RETURNED")]},
     "paid_early": {"awaiting_funds": [waiting("PAID BEFORE APPROVAL", approved=None)]},

@@ -58,7 +58,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FLOWS: Final = schema_of(Flow)
-_OUR_MOVE: Final = ("PAY", "SEND CRYPTO", "RETURNED", "REJECTED")
+_OUR_MOVE: Final = ("PAY", "SEND CRYPTO", "RETURNED", "REJECTED", "ACCOUNT CHANGED")
 _AT_BANK: Final = ("IN FILE", "WITH THE BANK")
 _PAID: Final = ("SENT", "HASH GIVEN", "SENT WRONG", "PAID BEFORE APPROVAL", "HASH USED TWICE")
 """States in which our payment has left: what follows is a payout or a delivery."""
@@ -165,7 +165,7 @@ def reported_flows(positions: Iterable[_Row], clock: FlowClock) -> Iterator[Flow
 def known_flows(r: Reconciliation, snapshot: Snapshot, clock: FlowClock) -> Iterator[Flow]:
     """Yield the flows of requests, payouts, deliveries and own transfers."""
     differences = [row for row in r.differences.arrow.to_pylist() if row["request_id"] is not None]
-    waiting = r.awaiting_funds.arrow.to_pylist()
+    waiting = r.shown_funding.to_pylist()
     ids = [row["request_id"] for row in differences] + [row["request"] for row in waiting]
     with snapshot.connection() as connection:
         rows = connection.execute(_REQUESTS, {"ids": ids}).to_arrow_table().to_pylist()

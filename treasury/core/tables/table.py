@@ -342,9 +342,15 @@ class Table(NearestNames):
             table = self.arrow.rename_columns(
                 [self._renamed.get(name, name) for name in self.arrow.column_names]
             )
-            # These columns explain each row, and are not part of the computed values.
+            # These columns explain each row or replace a column on screen, and are not part of the
+            # computed values.
             for name, column in ({} if self._beside is None else self._beside()).items():
-                table = table.append_column(name, column)
+                names = table.column_names
+                table = (
+                    table.set_column(names.index(name), name, column)
+                    if name in names
+                    else table.append_column(name, column)
+                )
             self._shown = in_zone(table, self.zone)
             if not self.as_stored:
                 shown = fiat_amounts(self._shown, self._fiat, self.title)

@@ -83,6 +83,29 @@ def agreed_terms(
     return in_force, proposal
 
 
+def waiting_terms(entries: Iterable[Entry], kinds: Iterable[TermsKind]) -> list[dict[str, Any]]:
+    """Return a row per kind with terms that wait for a second person.
+
+    The columns are `seq` of the proposal, `text`, `proposed_at`, and the `command` that accepts it.
+    """
+    by_seq = {entry.seq: entry for entry in entries}
+    waiting = []
+    for kind in kinds:
+        _, proposal = agreed_terms(by_seq.values(), kind)
+        if proposal is not None:
+            entry = by_seq[proposal.seq]
+            waiting.append(
+                {
+                    "seq": entry.seq,
+                    "text": f"{kind.name} of {kind.table}: {entry.body['reason']}, by"
+                    f" {proposal.proposed_by}",
+                    "proposed_at": entry.at,
+                    "command": f"{kind.command} --accept",
+                }
+            )
+    return waiting
+
+
 class TermsVerbs(Facade):
     """Decisions by which two people put one kind of terms of `policy.toml` in force.
 

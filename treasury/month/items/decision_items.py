@@ -22,18 +22,21 @@ ACTIONS: Final = grouped_schema(
     (TEXT, "action_id", "state", "text"),
     (INSTANT, "proposed_at"),
     (AMOUNT, "amount"),
-    (TEXT, "currency", "request_id"),
+    (TEXT, "currency", "request_id", "command"),
 )
 """One row per action at the service that has not ended; the amount is in `currency`.
 
 An action that may have been carried out twice has not ended and is in state `doubled`. A channel
 with notices that may not have arrived has one row in state `doubtful`. A file whose removal waits
-for a second person has one row in state `removal_proposed`; `action_id` is then its number.
+for a second person has one row in state `removal_proposed`; `action_id` is then its number. Terms
+of the policy that wait for one have a row in state `terms_proposed`; `action_id` is then the number
+of their proposal. `command` is the one with which the second person accepts.
 """
 _DOUBLED: Final = "doubled"
 _DOUBTFUL: Final = "doubtful"
 _REMOVAL: Final = "removal_proposed"
-_SUBJECTS: Final = {_DOUBTFUL: "notice", _REMOVAL: "removal"}
+_TERMS: Final = "terms_proposed"
+_SUBJECTS: Final = {_DOUBTFUL: "notice", _REMOVAL: "removal", _TERMS: "terms"}
 """The subject of an item by the state of its row, if it is not an action."""
 _STATES: Final = states_of("action")
 """The states in which an action or notice has not ended."""
@@ -43,11 +46,12 @@ def open_actions(
     actions: Iterable[Action],
     notices: Iterable[Notice] = (),
     removals: Iterable[Mapping[str, Any]] = (),
+    terms: Iterable[Mapping[str, Any]] = (),
 ) -> pa.Table:
     """Return the actions that have not ended, oldest first; columns as in ACTIONS.
 
     Rows for channels with notices that may not have arrived follow, then `removals`, the rows of
-    `waiting_removals`.
+    `waiting_removals`, and `terms`, those of `waiting_terms`.
     """
     rows = [
         {
@@ -82,21 +86,29 @@ def open_actions(
             "state": _REMOVAL,
             "text": f"{row['file_name']}: {row['removal_reason']}, by {row['removal_proposed_by']}",
             "proposed_at": row["proposed_at"],
+            "command": f"treasury items accept-removal {row['seq']}",
         }
         for row in removals
+    ]
+    rows += [
+        {
+            "action_id": str(row["seq"]),
+            "state": _TERMS,
+            **{name: row[name] for name in ("text", "proposed_at", "command")},
+        }
+        for row in terms
     ]
     return pa.Table.from_pylist(rows, schema=ACTIONS)
 
 
 def action_items(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per action that has not ended, channel with doubtful notices, and removal."""
+    """Yield an item per action that has not ended, doubtful channel, removal and waiting terms."""
     for row in table_rows(facts.actions):
         state = _STATES[row["state"]]
         subject = _SUBJECTS.get(row["state"], "action")
         request: str | None = row["request_id"]
         others: dict[str, Any] = {}
-        if row["state"] == _REMOVAL:
-            command = f"treasury items accept-removal {row['action_id']}"
+        if command := row["command"]:
             others = {"command": command, "next_step": f"Have a second person accept it: {command}"}
         yield make_item(
             facts,

@@ -20,7 +20,7 @@ from treasury.month.items.item_facts import Facts, begun_on, make_item, money_of
 from treasury.month.items.line_items import LINE_STATES
 from treasury.month.items.open_item import OpenItem
 from treasury.month.reconciliation import requests_at_cut_off
-from treasury.month.states import FUNDING_STATES, PAYABLE, states_of
+from treasury.month.states import FUNDING_STATES, states_of
 
 _Row = Mapping[str, Any]
 
@@ -39,7 +39,6 @@ _PAYOUTS: Final = (
 )  # fmt: skip
 """Kinds in which an off-ramp's amount is the expected payout; in others it is the sent coins."""
 _REQUESTS: Final = step_sql("treasury.month.items.steps", "begun_requests")
-_CHANGED_ACCOUNTS: Final = step_sql("treasury.month.items.steps", "changed_accounts")
 
 
 def request_items(facts: Facts) -> Iterator[OpenItem]:
@@ -91,20 +90,8 @@ def _count_with_lines(facts: Facts, items: dict[str, OpenItem]) -> None:
 
 
 def _funding(facts: Facts) -> Iterator[OpenItem]:
-    """Yield an item per request that waits for funds, or was paid before its approval.
-
-    If its account is not the one that was paid before, the next step says so: money that is sent to
-    a thief's account is lost.
-    """
-    paid_accounts = {row["id"]: row["paid_account"] for row in facts.select(_CHANGED_ACCOUNTS)}
-    for row in facts.r.awaiting_funds.arrow.to_pylist():
-        next_step = row["next_step"]
-        if row["state"] in PAYABLE and row["request"] in paid_accounts:
-            # Both accounts in full, because their last characters may be equal.
-            next_step = clean(
-                f"Do not pay: the account was {paid_accounts[row['request']]} before,"
-                f" is {row['to_account']}; call the provider first"
-            )
+    """Yield an item per request that waits for funds, or was paid before its approval."""
+    for row in facts.r.shown_funding.to_pylist():
         yield make_item(
             facts,
             _funding_kind(row),
@@ -117,7 +104,7 @@ def _funding(facts: Facts) -> Iterator[OpenItem]:
             amount=row["send"],
             currency=row["currency"],
             direction="out",
-            next_step=next_step,
+            next_step=row["next_step"],
             evidence_to=row["evidence_to"],
             remark=row["marked"],
             request_id=row["request"],

@@ -4,7 +4,7 @@
 -- the latest paid request with the same direction and `line` (chain or currency). `first_time`: it may be
 -- paid, and there is no such paid request.
 SELECT w.* EXCLUDE (number, payable), {details}, o.asset, w.payable,
-    concat_ws('; ', f.words, l.words) AS differs,
+    coalesce(c.words, '') AS differs,
     w.payable AND p.ramp_type IS NULL AS first_time,
     w.number
 FROM (
@@ -14,7 +14,5 @@ FROM (
 ) AS w
 LEFT JOIN open AS o ON o.id = w.request
 LEFT JOIN paid AS p ON p.ramp_type = o.ramp_type AND p.line = o.line
-LEFT JOIN (SELECT unnest(ids) AS id, words FROM worded WHERE name IS NULL) AS f ON f.id = w.request
-LEFT JOIN (SELECT unnest(ids) AS id, words FROM worded WHERE name IS NOT NULL) AS l
-    ON l.id = w.request
+LEFT JOIN worded AS c ON c.id = w.request
 ORDER BY w.number

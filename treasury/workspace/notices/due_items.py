@@ -134,7 +134,7 @@ def due_items(
 
 
 def _due(item: OpenItem, synced_at: datetime | None) -> DueItem:
-    is_act = item.subject in {"action", "notice", "removal"}
+    is_act = item.subject in {"action", "notice", "removal", "terms"}
     # The time of the last sync distinguishes one missing sync from another.
     since = synced_at if item.kind == _NOT_READ else item.since
     parts = (item.item_id, item.kind, item.state, item.turn, str(since))

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.core.calendar import Month
+from treasury.core.calendar import Month, day_words
 from treasury.core.errors import ActionRefused, InputError, TreasuryError
 from treasury.core.money import format_amount, total
 from treasury.core.tables.column_types import AMOUNT, INTEGER, TEXT, schema_of
@@ -89,7 +89,7 @@ class SheetVerdict(msgspec.Struct, frozen=True, kw_only=True):
         """The decision, its item, its reason and the person who proposed it."""
         worth = "" if self.amount is None else f", {format_amount(self.amount, self.currency)}"
         owner = f". Owner: {self.owner}" if self.owner else ""
-        by = f", clear by {self.expected_by}" if self.expected_by else ""
+        by = f", clear by {day_words(self.expected_by)}" if self.expected_by else ""
         reason = f". Reason: {self.reason}" if self.reason else ""
         although = f". Although {self.why}" if self.why else ""
         proposed = f". Proposed by {self.proposed_by}" if self.proposed_by else ""

@@ -53,7 +53,7 @@ SHOWN_ACTS: Final = {act: _SHOWN_LABELS.get(label, label) for act, label in ACTS
 _REMARKS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(
         ("overdue", "to_pay", "check_bank", "coins_overdue", "coins_to_send", "returned",
-         "rejected", "rejected_unproved"),
+         "rejected", "rejected_unproved", "account_changed"),
         ("marked_sent", "will_not_fund"),
     ),
     **dict.fromkeys(("deposit_inactive", "awaiting_approval"), ("will_not_fund",)),
