@@ -14,6 +14,7 @@ from panel_practice import Practice, practising
 from playwright.sync_api import Browser
 
 from treasury.cli.commands.practice import prepare
+from treasury.cli.practised_payments import begin_payments
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 
@@ -62,6 +63,14 @@ def practice(tmp_path: Path, synced: Workspace) -> Iterator[Practice]:
 def month(tmp_path: Path, month_end: Workspace) -> Iterator[Practice]:
     """Yield a practice desk with the statements of its month, and its running services."""
     with at_the_desk(), practising(tmp_path / "workspace", month_end) as made:
+        yield made
+
+
+@pytest.fixture
+def worked(tmp_path: Path, practised: Workspace) -> Iterator[Practice]:
+    """Yield the practice desk that `treasury practice` gives, with its running services."""
+    with at_the_desk(), practising(tmp_path / "workspace", practised) as made:
+        begin_payments(made.workspace.folder, made.company)
         yield made
 
 
