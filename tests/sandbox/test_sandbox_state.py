@@ -121,9 +121,9 @@ def test_a_restart_does_not_change_the_result(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ({"seed": 8}, "of seed 7, not 8 - start with --seed 7"),
-        ({"profile": "b"}, "of profile spec, not b"),
-        ({"scenario": "no-provider-report"}, "of scenario full"),
+        ({"seed": 8}, "has the seed 7, not 8 - start with --seed 7"),
+        ({"profile": "b"}, "has the profile spec, not b"),
+        ({"scenario": "no-provider-report"}, "has the scenario full"),
     ],
 )
 def test_the_state_of_another_company_is_refused(
