@@ -303,7 +303,7 @@ _PAYEE_WORDS: Final = {
 def _is_in_file(request: _Row, remark: _Row, answer: OrderAnswer | None) -> bool:
     """Return whether a payment is in a file or has a bank's answer, and no line shows it yet.
 
-    A rejection does not count as such an answer.
+    A rejection is not counted as an answer.
     """
     if request["state"] == "CHECK BANK" and (request["maybe_on"] or request["pending"]):
         return False

@@ -164,7 +164,7 @@ def funding_table(
 def with_changed_accounts(rows: pa.Table, snapshot: Snapshot | None) -> pa.Table:
     """Return the rows in which a request to another account than was paid before is not payable.
 
-    `rows` have the columns of FUNDING. The state of such a request is ACCOUNT CHANGED instead of a
+    `rows` have the columns of FUNDING. The state of the request is ACCOUNT CHANGED instead of a
     payable one, because money that is sent to a thief's account is lost. Closes hash the table
     without this state, so every list of what to pay adds it.
     """
@@ -182,7 +182,7 @@ def with_changed_accounts(rows: pa.Table, snapshot: Snapshot | None) -> pa.Table
         if request not in paid or states[place] not in PAYABLE:
             continue
         states[place] = ACCOUNT_CHANGED
-        # The next step of a request that is marked as sent is to ask the colleague who marked it.
+        # If the request is marked as sent, its next step is to ask the colleague who marked it.
         if not marked:
             # Both accounts in full, because their last characters may be equal.
             steps[place] = clean(

@@ -95,7 +95,7 @@ _LINE_KEYS: Final = (
 )  # fmt: skip
 """The first columns of bank lines in an answer.
 
-`source` tells the lines of own banks from those of the provider's statements.
+`source` distinguishes the lines of own banks from those of the provider's statements.
 """
 _CREDIT_KEYS: Final = (
     "name", "iban", "reference", "credits", "amount", "matched_credits", "matched_amount", "proof",

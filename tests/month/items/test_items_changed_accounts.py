@@ -87,7 +87,7 @@ def test_only_a_request_to_another_account_is_not_to_be_paid(desk: Workspace) ->
     (row,) = [row for row in panel.rows.arrow.to_pylist() if row["request"] == changed["request"]]
     assert (row["payable"], row["deposit_iban"]) == (False, None)
     panel.press("export", chosen=[changed["request"]])
-    assert "other payment details than before" in str(panel.frame().message)
+    assert "has new payment details" in str(panel.frame().message)
 
     desk.funding.marked_sent(name, "the provider confirmed it by phone, paid by hand")
     assert steps(Workspace(desk.folder), "fix")[name].startswith("Marked sent by ")
