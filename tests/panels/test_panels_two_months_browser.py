@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import openpyxl
 import pytest
@@ -44,7 +45,7 @@ def blockers(panel: Locator) -> list[str]:
 
 def choose_all_of(hand: Mouse, panel: Locator, label: str) -> int:
     """Press a blocker, which shows its items, and choose all; return their number."""
-    number = int(re.search(r": ([0-9,]+)", label)[1])  # type: ignore[index]
+    number = int(re.search(r": ([0-9]+)", label)[1])  # type: ignore[index]
     links = panel.locator(".tp-checklist .tp-open")
     hand.activate(panel, links.get_by_role("button", name=label, exact=True))
     boxes = panel.locator(".tp-choice input")
@@ -73,8 +74,9 @@ def decide(hand: Mouse, panel: Locator, label: str, act: str, **typed: str) -> N
     says(panel, "fill in the form, then press Review")
     foot = panel.locator(".tp-foot")
     for name, text in typed.items():
-        field = foot.get_by_label(name.replace("_", " "), exact=True)
-        if name == "Decision":
+        role: Literal["combobox", "textbox"] = "combobox" if name == "Decision" else "textbox"
+        field = foot.get_by_role(role, name=name.replace("_", " "), exact=True)
+        if role == "combobox":
             hand.select(panel, field, text)
         else:
             hand.type_into(panel, field, text)
@@ -86,7 +88,7 @@ def decide(hand: Mouse, panel: Locator, label: str, act: str, **typed: str) -> N
 
 def decide_by_sheet(hand: Mouse, panel: Locator, folder: Path, decision: str) -> None:
     """Download the sheet of the blocking items, fill in a decision for each, and upload it."""
-    hand.select(panel, panel.get_by_label("Blocks", exact=True), "true")
+    hand.select(panel, panel.get_by_role("combobox", name="Blocks", exact=True), "true")
     expect(button(panel, "Clear filters")).to_be_visible()
     with panel.page.expect_download() as downloading:
         hand.press(panel, "Download sheet")

@@ -62,6 +62,8 @@ _LONGEST_NOTE: Final = 160
 _TABLE_FILES: Final = ".csv,.txt"
 _LEDGER_FILES: Final = {"ledger": "Ledger balances…", "books": "Ledger postings…"}
 """For each file of the ledger: the button that takes it."""
+_WITH_REASON: Final = ("withdraw", "reopen")
+"""The steps that need a reason."""
 _COMMAND: Final = re.compile(r": treasury close \S+(?: --sign)?$")
 _GROUP: Final = "group_"
 """The beginning of the name of a button that shows the items of a blocker."""
@@ -184,10 +186,12 @@ class ClosePanel(NotingPanel):
             look: Literal["primary", "plain"] = "primary" if is_first else "plain"
             buttons.append(Button(name, f"{STEPS[name][0]}…", look, enabled=idle and is_open))
             words = step.sentence
+            if name in _WITH_REASON:
+                words = f"write the reason, then press {STEPS[name][0]}"
             if step.refusal is not None:
-                what = step.refusal.what
+                what = step.refusal.what.removeprefix(f"{closing.r.month} is not prepared: ")
                 if len(what) > _LONGEST_NOTE:
-                    what = f"{what.partition(':')[0]}, because of the open steps above"
+                    what = "the open steps above come first"
                 words = f"not now: {what}"
             notes.append(Text(f"{STEPS[name][0]}: {words}", "plain" if is_open else "quiet"))
         if closing.preparation is None and closing.period is None:
@@ -197,7 +201,7 @@ class ClosePanel(NotingPanel):
             ]
         else:
             buttons.append(Button("verify", "Verify pack", enabled=idle))
-        has_reason = any(self._steps[name].refusal is None for name in ("withdraw", "reopen"))
+        has_reason = any(self._steps[name].refusal is None for name in _WITH_REASON)
         reason = InputField(
             "step_reason", "Reason", "For withdrawing or reopening",
             error=self.error_of("step_reason"),
@@ -316,7 +320,7 @@ class ClosePanel(NotingPanel):
         reason, closing = press.text("step_reason"), self._closing
         if closing is None:
             return
-        if name in {"withdraw", "reopen"} and not reason:
+        if name in _WITH_REASON and not reason:
             raise InputError("step_reason: is missing", do="say why, then press again")
         month = closing.r.month
 
@@ -351,6 +355,11 @@ class ClosePanel(NotingPanel):
         decided, self._just_decided = self._just_decided, None
         try:
             self.refresh_aside()
+            if self._page.total and not self._page.matching:
+                # The last item that the filters find was decided.
+                with self.turn:
+                    self.drop_filters()
+                    self.show_page(0)
             if decided is not None:
                 self._ask_next(decided.later, decided.limits)
         except TreasuryError as error:
@@ -452,7 +461,7 @@ class ClosePanel(NotingPanel):
             with self.turn:
                 self._offer, self._form = offer, "items"
                 self.clear_fields()
-                self.point_to("review")
+                self.point_to(f"field_{self.fields()[0].name}")
             names = ", ".join(clean(row.item.name) for row in offer.rows[:3])
             more = f" and {len(offer.rows) - 3} more" if len(offer.rows) > 3 else ""
             return status(f"For {names}{more}: fill in the form, then press Review")

@@ -58,13 +58,17 @@ class ListFilter(msgspec.Struct, frozen=True, kw_only=True):
     def field(self, typed: Mapping[str, str], codes: Mapping[str, int]) -> InputField:
         """Return the field on the page; each code to choose has its number of rows."""
         order = sorted(codes, key=lambda code: self.words(code).lower())
-        choices = tuple((code, f"{self.words(code)} ({codes[code]:,})") for code in order)
+        choices = [(code, f"{self.words(code)} ({codes[code]:,})") for code in order]
+        value = typed.get(self.name, "")
+        if self.kind == "choice" and value and value not in codes:
+            # The field must not say All while the filter hides every row.
+            choices.append((value, f"{self.label}: none left"))
         return InputField(
             f"{FILTER}{self.name}",
             self.label,
             "All" if self.kind == "choice" else _HINTS[self.kind],
-            choices=choices,
-            value=typed.get(self.name, ""),
+            choices=tuple(choices),
+            value=value,
         )
 
     def meanings(self, code: str) -> set[str]:

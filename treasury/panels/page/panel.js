@@ -142,7 +142,8 @@ const button = ({ name, label, look, enabled, pressed = null, takes }, props) =>
 const field = ({ name, label, hint, error, choices = [], value: given = "" }, view, form = 0) => {
   const shared = {
     "data-field": name,
-    ...(name === "search" ? { "data-focus": name } : {}),
+    // A button may have the same name, such as Remark.
+    "data-focus": name === "search" ? name : `field_${name}`,
     id: `${view}-${name}`,
     ...(error ? { "aria-invalid": "true", "aria-describedby": `${view}-${name}-error` } : {}),
     ...OWN_KEYS,
@@ -545,8 +546,10 @@ function render({ model, el }) {
   function focusOn(name) {
     const places = [`[data-focus="${name}"]`, '[data-focus="approve"]', "button"];
     const place = places.map((one) => root.querySelector(one)).find(Boolean);
-    place?.focus();
-    place?.scrollIntoView({ block: "nearest" });
+    place?.focus({ preventScroll: true });
+    // A step is shown with its buttons, and a result with what is above it.
+    const block = name === "message" ? "end" : "nearest";
+    (place?.closest(".tp-step") ?? place)?.scrollIntoView({ block });
   }
 
   const typed = () =>
