@@ -279,7 +279,11 @@ def test_a_table_of_current_states_names_its_instant(month_end: Workspace) -> No
     pay = waiting.where(state=["PAY", "SEND CRYPTO", "RETURNED"]).df
     sums = pay.groupby("currency")["amount"].sum()
     euros, coins = (f"{sums[name]:,.{places}f}" for name, places in (("EUR", 2), ("USDC", 6)))
-    assert f"in all to pay now: EUR {euros} · USDC {coins}" in str(waiting)
+    again = pay[pay["state"] == "RETURNED"]["amount"].sum()
+    words = (
+        f"EUR {euros} · USDC {coins}; of this again, after a return or rejection: EUR {again:,.2f}"
+    )
+    assert f"in all to pay now: {words}" in str(waiting)
     items = month_end.open_items("2026-10")
     for table in (items.table, items.select(turn="us").table.head(3)):
         assert "state and age as of 2 Nov 2026" in table._repr_html_()

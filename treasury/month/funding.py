@@ -108,16 +108,24 @@ def funding_rows(
 def to_pay(rows: pa.Table) -> str:
     """Return `in all to pay now: EUR 56,500.00 · USDC 4,800.000000`, by currency.
 
-    `rows` have the columns of FUNDING. Requests that wait for somebody else are not to pay.
+    What was paid before, and was returned or rejected, is stated as a part of the sum. `rows` have
+    the columns of FUNDING. Requests that wait for somebody else are not to pay.
     """
-    amounts = [
-        (row["currency"], row["send"]) for row in rows.to_pylist() if row["state"] in PAYABLE
-    ]
+    payable = [row for row in rows.to_pylist() if row["state"] in PAYABLE]
+    again = _sums([row for row in payable if row["state"] in {"RETURNED", REJECTED}])
+    if not payable:
+        return "none of these is to be paid now"
+    part = f"; of this again, after a return or rejection: {again}" if again else ""
+    return f"in all to pay now: {_sums(payable)}{part}"
+
+
+def _sums(rows: Iterable[_Row]) -> str:
+    """Return the amounts to send by currency, and the number of requests without an amount."""
+    amounts = [(row["currency"], row["send"]) for row in rows]
     sums = totals((currency, amount) for currency, amount in amounts if amount is not None)
     parts = [format_amount(sums[currency], currency) for currency in sorted(sums)]
     unstated = sum(amount is None for _, amount in amounts)
-    parts += [f"{unstated} without a recorded amount"] if unstated else []
-    return f"in all to pay now: {' · '.join(parts)}" if parts else "none of these is to be paid now"
+    return " · ".join([*parts, *([f"{unstated} without a recorded amount"] if unstated else [])])
 
 
 def remarks_by_request(remarks: pa.Table | None) -> dict[str, dict[str, Any]]:
