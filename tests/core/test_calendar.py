@@ -105,7 +105,18 @@ def test_a_day_without_a_year_is_the_nearest_one(text: str, today: date, day: da
 
 
 @pytest.mark.parametrize(
-    "text", ["", "30", "30.11", "31/11/2026", "11/30/2026", "30 Nvo 2026", "30/11/26", "30.11/2026"]
+    "text",
+    [
+        "",
+        "30",
+        "31 Nov",
+        "30.11",
+        "31/11/2026",
+        "11/30/2026",
+        "30 Nvo 2026",
+        "30/11/26",
+        "30.11/2026",
+    ],
 )
 def test_other_text_is_not_a_day(text: str) -> None:
     with pytest.raises(InputError, match="is not a day"):

@@ -19,7 +19,7 @@ from treasury.core.calendar import Month
 from treasury.core.errors import InputError
 from treasury.month.reconciliation import Reconciliation
 from treasury.report import figures, plots
-from treasury.report.drawing import Drawing, figure_png, figure_svg
+from treasury.report.drawing import Drawing, figure_png, figure_svg, scale
 
 OCTOBER = Month(2026, 10)
 
@@ -58,6 +58,14 @@ def test_money_in_is_drawn_above_the_line_and_money_out_below() -> None:
 
 
 @pytest.mark.acceptance
+def test_labels_below_zero_have_a_minus_sign_unless_they_are_money_out() -> None:
+    axes = Figure().subplots()
+    scale(axes, "EUR")
+    assert axes.yaxis.get_major_formatter()(-1500, 0) == "EUR -1,500"
+    scale(axes, "EUR", below_is_out=True)
+    assert axes.yaxis.get_major_formatter()(-1500, 0) == "EUR 1,500"
+
+
 def test_every_axis_of_amounts_has_its_zero() -> None:
     for figure in (cash_by_day(MONTH), fees_and_rate(MONTH)):
         for axes in figure.axes:

@@ -119,7 +119,8 @@ def parse_day(text: str, today: date | None = None) -> date:
         with suppress(ValueError):
             days.append(date(year, month, day))
     if today is None or not days:
-        raise InputError(f"{text[:40]!r} has no year", do="write it as 31 Oct 2026")
+        problem = "has no year" if today is None else "is not a day"
+        raise InputError(f"{text[:40]!r} {problem}", do="write it as 31 Oct 2026")
     return min(days, key=lambda each: abs(each - today))
 
 

@@ -205,12 +205,15 @@ def legend(axes: Axes, parts: Iterable[tuple[str, str]]) -> None:
         at += 6.4 * len(words) + 14
 
 
-def scale(axes: Axes, currency: str) -> None:
-    """Label the vertical axis with amounts of a currency."""
+def scale(axes: Axes, currency: str, *, below_is_out: bool = False) -> None:
+    """Label the vertical axis with amounts of a currency.
+
+    If below zero is money out, the labels have no minus sign.
+    """
     axes.yaxis.set_major_locator(MaxNLocator(5))
 
     def words(place: float, _: int) -> str:
-        size = abs(place)  # Below zero is money out, so the labels have no minus sign.
+        size = abs(place) if below_is_out else place
         return f"{label(currency)} {size:,.{0 if size == int(size) else 2}f}"
 
     axes.yaxis.set_major_formatter(FuncFormatter(words))

@@ -103,7 +103,7 @@ def cash_by_day(lines: Frame, month: Month) -> Figure:
         panel.axhline(0, color=INK["muted"], linewidth=0.9, zorder=3)
         panel.set_title(f"Cash in and out by day, {label(currency)}")
         legend(panel, parts)
-        scale(panel, currency)
+        scale(panel, currency, below_is_out=True)
     if not currencies:
         nothing(axes[0], "No booked line on our own bank accounts")
     return figure
