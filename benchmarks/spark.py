@@ -166,7 +166,7 @@ def match_with_duckdb(place: Path, into: Path) -> dict[str, Any]:
     matches = match_references(**inputs_of(place))
     for name in TABLES:
         (into / name).mkdir(parents=True)
-        pq.write_table(getattr(matches, name), into / name / "part-0.parquet")
+        pq.write_table(getattr(matches, name).to_arrow(), into / name / "part-0.parquet")
     return {
         "wall": time.perf_counter() - begin,
         "processor": time.process_time(),
@@ -220,7 +220,7 @@ def reconcile_with_duckdb(desk: Path, into: Path) -> dict[str, Any]:
     write_answer(r, into)
     for name in TABLES:
         (into / name).mkdir(parents=True)
-        pq.write_table(getattr(r.matches, name), into / name / "part-0.parquet")
+        pq.write_table(getattr(r.matches, name).to_arrow(), into / name / "part-0.parquet")
     wall = time.perf_counter() - begin
     return {"wall": wall, "processor": time.process_time(), "peak": peak_mb(), "counts": r.counts()}
 
@@ -240,7 +240,7 @@ def write_answer(r: Any, into: Path) -> None:
     """Write the tables of a month's reconciliation, named by sheet, next to those of matching."""
     for name, table in r.sheets().items():
         (into.parent / name).mkdir(parents=True)
-        pq.write_table(table, into.parent / name / "part-0.parquet")
+        pq.write_table(table.to_arrow(), into.parent / name / "part-0.parquet")
 
 
 def driver_of(session: Any) -> int:

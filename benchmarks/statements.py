@@ -172,7 +172,7 @@ def mt_940(path: Path) -> int:
 def folder(path: Path, workers: int) -> int:
     from treasury.statements import read_statements
 
-    return int(read_statements([path], workers=workers).entries.num_rows)
+    return len(read_statements([path], workers=workers).entries)
 
 
 def adding(path: Path) -> int:
