@@ -266,6 +266,13 @@ def test_a_query_shows_the_currency_of_a_column_that_a_table_declares(t: Workspa
     assert balances.units == {"closing": "currency"}
     assert "EUR 251,686.06" in str(balances)
     assert t.sql("SELECT name, closing FROM balances", month="2026-10").units == {}
+    joined = t.sql(
+        "SELECT b.currency, r.amount, b.signed_amount FROM bank_lines b"
+        " JOIN ramp_requests r ON r.id = b.expectation_id",
+        month="2026-10",
+    )
+    # A request's coins are not in the currency of its bank line.
+    assert joined.units == {"signed_amount": "currency"}
     assert t.table("ramp_requests").units["fiat_amount"] == "fiat_currency"
 
 

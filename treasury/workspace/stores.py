@@ -336,14 +336,15 @@ class WorkspaceStores:
     ) -> Table:
         """Return a table with the reporting time zone.
 
-        A column has the unit that the `queried` tables declare for its name.
+        An amount has the unit that the `queried` tables declare for its column, or none.
         """
         from treasury.core.tables.schemas import with_units
         from treasury.core.tables.table import Table
         from treasury.workspace.upkeep.dictionary import amount_units
 
         if queried:
-            table = table.cast(with_units(table.schema, **amount_units(queried)))
+            units = dict.fromkeys(table.column_names, "") | amount_units(queried)
+            table = table.cast(with_units(table.schema, **units))
         zone = self.settings.zone
         return Table(
             table,

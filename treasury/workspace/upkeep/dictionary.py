@@ -6,7 +6,6 @@ Stored tables are described by their declarations, answers by `answers.csv` and
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Final
@@ -31,7 +30,6 @@ from treasury.statements.pain.status_tables import STATUS_TABLES
 from treasury.statements.statement_tables import TABLES as STATEMENTS
 from treasury.workspace.responses import RESPONSES
 
-_COLUMN: Final = re.compile("`[a-z_]+`")
 """A unit that is the name of one column."""
 OWN: Final = "ours"
 """Source and section for columns that treasury itself fills."""
@@ -189,15 +187,16 @@ def answer_columns() -> tuple[dict[str, str], ...]:
 def amount_units(tables: Collection[str]) -> dict[str, str]:
     """Return the unit of each amount column: the name of the column with its currency.
 
-    A column name to which two of the tables give different units is left out.
+    If several of the tables have the amount's column or its currency's, the column is left out,
+    because a query may take the two from different tables.
     """
     names = {table.removesuffix(HISTORY) for table in tables}
-    units: dict[str, set[str]] = {}
+    units: dict[str, list[str]] = {}
     for row in column_rows().select(["table", "column", "unit"]).to_pylist():
         if row["table"] in names:
-            units.setdefault(row["column"], set()).add(row["unit"] or "")
-    agreed = {name: unit for name, (unit, *others) in units.items() if not others}
-    return {name: unit.strip("`") for name, unit in agreed.items() if _COLUMN.fullmatch(unit)}
+            units.setdefault(row["column"], []).append((row["unit"] or "").strip("`"))
+    single = {name: unit for name, (unit, *others) in units.items() if not others}
+    return {name: unit for name, unit in single.items() if unit in single}
 
 
 def _answer_rows(file: str) -> tuple[dict[str, str], ...]:
