@@ -168,7 +168,7 @@ def test_an_older_version_does_not_settle_an_outcome(
         patch.setattr(type(requests), "get", lambda *_: old)
         [left] = practice.jonas.recover()
     assert (left.state, left.why) == (
-        "unknown", f"it was sent on version 1, but the record is shown at {version}"
+        "unknown", f"it was sent on version 1, but the record is shown at version {version}"
     )  # fmt: skip
     assert practice.posts() == []
     assert practice.jonas.recover()[0].state == "done"

@@ -246,7 +246,7 @@ def test_every_kind_declares_the_facts_for_approval_and_recovery() -> None:
             assert kind.look_up, f"{kind.name}: a refusal of it cannot be looked into"
     unlisted = {k.name for k in KINDS.values() if k.safety != "versioned" and not k.look_up}
     assert unlisted == {"payment_session.create", "payment_request.create"}
-    # Without a key, their effects could be lost.
+    # After a lost answer, only a key makes it safe to repeat the call.
     assert {KINDS[name].safety for name in unlisted} == {"keyed"}
 
 

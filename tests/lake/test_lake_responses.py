@@ -1,4 +1,4 @@
-"""Answers to creates that no list repeats are in the journal, and are queried like a table."""
+"""Answers to create calls for records in no list are in the journal, and queried like a table."""
 
 from __future__ import annotations
 

@@ -296,7 +296,7 @@ class SyncRun:
     def upsert(
         self, form: Form, table: pa.Table, *, complete: bool = False, after_change: bool = False
     ) -> None:
-        """Queue rows, each key once; for `after_change` see `FetchedRows.upsert`."""
+        """Queue rows without repeated keys; for `after_change` see `FetchedRows.upsert`."""
         self.fields.look(form, table["raw"])
         self.fetched.upsert(form.table, table, complete=complete, after_change=after_change)
 

@@ -93,11 +93,11 @@ def sections(closing: Closing) -> list[Section]:
         _open(closing),
         _in_transit(closing),
         _awaiting(closing),
-        _collections(r),
         fees_section(closing.r, closing.fees, unread=unread_words(closing)),
     ]
     appendix = [
         *_waiting(closing),
+        _collections(r),
         month_on_month_section(closing),
         funds_section(closing.cash, r.month, unread=unread_words(closing)),
         *(

@@ -278,7 +278,7 @@ class ActionRecovery:
         sent_version = action.departure.version
         # The record read is outdated, or does not show its version.
         if record.value.version != sent_version:
-            why = f"it was sent on version {sent_version}, but the record is shown at"
+            why = f"it was sent on version {sent_version}, but the record is shown at version"
             return self._open(action, f"{why} {record.value.version}")
         outdated = self._outdated(action)
         if outdated:

@@ -171,7 +171,7 @@ def query_error(
     words = str(error)
     if unbound := _NO_VALUE.search(words):
         return QueryError(
-            f"no value was given for the parameter {clean(unbound[1])} of the query",
+            f"no value was given for parameter {clean(unbound[1])} of the query",
             do='give a value for each question mark, as in where("amount > ?", 100)',
         )
     if excess := _TOO_MANY.search(words):

@@ -1,7 +1,7 @@
 -- One row per pair of a line and an expectation, if the line's text contains the expectation's code. `given_by`:
 -- the step that found the code.
 --
--- The code is a whole or structured reference. For a line without one that needs an expectation
+-- The code is a whole or structured reference. If a line has no such reference and needs an expectation
 -- (`unplaced_lines`), the code may also be split (`PAY-2026 004417`) or written another way.
 SELECT entry_id, expectation_id, code, given_by FROM whole_references
 UNION ALL

@@ -1,9 +1,9 @@
 """The two steps of decisions on open items: show their effect, then journal them.
 
 A sheet and the panel's own form follow the same path: rows that are filled in, planned by
-`t.decide(…, dry_run=True)`, and journaled only if the plan is still the same. Several items are
-decided at once only if they are of one kind; those above the materiality limit are confirmed one
-by one.
+`t.decide(…, dry_run=True)`, and journaled only if the plan is still the same. In the form, several
+items are decided at once only if they are of one kind; those above the materiality limit are
+confirmed one by one.
 """
 
 from __future__ import annotations

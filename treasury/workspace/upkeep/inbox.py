@@ -180,7 +180,7 @@ class Inbox(Facade):
         return str(report) if report.problems or report.not_proved else ""
 
     def _move(self, path: Path, place: str, reason: str) -> None:
-        """Move a file out of the working folder, with its reason, if any; flush both to disk."""
+        """Move a file out of the working folder, next to its reason, if any; flush the move."""
         folder = self.folder / place
         target = self._free(folder, path.name)
         if reason:
