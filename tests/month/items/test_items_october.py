@@ -251,6 +251,7 @@ def test_the_shell_shows_a_subset_by_turn_kind_and_whether_it_blocks(
 
     items = october.items
     assert shown("--turn", "provider") == ids(items.select(turn="provider"))
+    assert ids(items.select(turn="provider's")) == ids(items.select(turn="provider"))
     assert shown("--kind", "overdue") == ids(items.select(kind="overdue"))
     assert shown("--blocking") == ids(items.blocking)
     assert shown("--kind", "journal_broken") == []

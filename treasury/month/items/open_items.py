@@ -71,6 +71,7 @@ _FILTERS: Final = (
     "kind", "turn", "task", "month", "blocks", "subject", "owner", "currency", "min_amount",
 )  # fmt: skip
 """The arguments of `OpenItems.select`."""
+_BY_WORD: Final[Mapping[str, Turn]] = {word: turn for turn, word in TURNS.items()}
 _TITLE: Final = "Open items"
 _NOTE: Final = "state and age as of {day}; LATE and MISSING are stages of the differences"
 _CODES: Final[Mapping[str, Mapping[str, str]]] = {
@@ -212,7 +213,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
         kind
             The kind, by its name or its word on screen.
         turn
-            Who acts next: `us`, `colleague`, `provider`, `bank` or `time`.
+            Who acts next: `us`, `colleague`, `provider`, `bank` or `time`, or the word on screen.
         task
             Our work on the item, such as `pay` or `decide`; `t.status()` has a row for each.
         month
@@ -250,6 +251,7 @@ class OpenItems(Tables, msgspec.Struct, frozen=True, eq=False, dict=True):
                 f"select has no argument {name!r}{is_it(name, _FILTERS)}",
                 do=f"use one of {', '.join(_FILTERS)}, or table.where({name}=…)",
             )
+        turn = None if turn is None else _BY_WORD.get(turn, turn)
         known: dict[str, tuple[str | None, Iterable[str]]] = {
             "turn": (turn, TURNS), "task": (task, TASKS), "blocks": (blocks, get_args(Blocks)),
         }  # fmt: skip
