@@ -33,7 +33,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any] | int]
 
 
 class Altered(httpx.BaseTransport):
-    """A transport that passes answers to GET on a path to `change`; a number is a status."""
+    """Transport that puts answers of one GET path through `change`, which may return a status."""
 
     def __init__(self, path: str, change: Change) -> None:
         self._path = path

@@ -46,7 +46,7 @@ _SPOKEN_FOR: Final = """\
 SELECT f.* FROM funding AS f JOIN funding_alike AS a ON a.spoken_for = f.request_id
 """
 _TABLE: Final = step_sql("treasury.month.queries", "funding_table")
-_CHANGED_ACCOUNTS: Final = step_sql("treasury.month.queries", "changed_accounts")
+CHANGED_ACCOUNTS: Final = step_sql("treasury.month.queries", "changed_accounts")
 
 
 def with_answers(
@@ -161,8 +161,19 @@ def funding_table(
     return connection.sql(_TABLE).to_arrow_table().cast(FUNDING)
 
 
+def do_not_pay(paid_account: str, account: str) -> str:
+    """Return the next step of a request with another account than was paid before.
+
+    Both accounts are shown in full, because their last characters may be equal.
+    """
+    return clean(
+        f"Do not pay: the account was {paid_account} before, is {account}; call the provider on a"
+        " number you know; if it confirms the account, pay by hand and mark it as sent"
+    )
+
+
 def with_changed_accounts(rows: pa.Table, snapshot: Snapshot | None) -> pa.Table:
-    """Return the rows in which a request to another account than was paid before is not payable.
+    """Return the rows; a request to an account other than the one paid before is not payable.
 
     `rows` have the columns of FUNDING. The state of the request is ACCOUNT CHANGED instead of a
     payable one, because money that is sent to a thief's account is lost. Closes hash the table
@@ -170,9 +181,7 @@ def with_changed_accounts(rows: pa.Table, snapshot: Snapshot | None) -> pa.Table
     """
     if snapshot is None or PAYABLE.isdisjoint(rows["state"].to_pylist()):
         return rows
-    paid = {
-        row["id"]: row["paid_account"] for row in snapshot.select(_CHANGED_ACCOUNTS).to_pylist()
-    }
+    paid = {row["id"]: row["paid_account"] for row in snapshot.select(CHANGED_ACCOUNTS).to_pylist()}
     if not paid:
         return rows
     states, steps = rows["state"].to_pylist(), rows["next_step"].to_pylist()
@@ -184,12 +193,7 @@ def with_changed_accounts(rows: pa.Table, snapshot: Snapshot | None) -> pa.Table
         states[place] = ACCOUNT_CHANGED
         # If the request is marked as sent, its next step is to ask the colleague who marked it.
         if not marked:
-            # Both accounts in full, because their last characters may be equal.
-            steps[place] = clean(
-                f"Do not pay: the account was {paid[request]} before, is {account}; call the"
-                " provider on a number you know; if it confirms the account, pay by hand and mark"
-                " it as sent"
-            )
+            steps[place] = do_not_pay(paid[request], account)
     for name, values in (("state", states), ("next_step", steps)):
         rows = rows.set_column(rows.column_names.index(name), name, pa.array(values, TEXT))
     return rows

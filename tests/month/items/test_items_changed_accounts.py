@@ -69,6 +69,7 @@ def test_only_a_request_to_another_account_is_not_to_be_paid(desk: Workspace) ->
     assert f"in all to pay now: {left}" in to_pay(desk)
     (row,) = desk.awaiting_funds().where(state="ACCOUNT CHANGED").arrow.to_pylist()
     assert (row["request"], row["next_step"]) == (changed["request"], step)
+    assert desk.trace(name).next_step == f"ACCOUNT CHANGED: {step}"
 
     # The month's table shows the same; the values that a close hashes are as before.
     month = desk.reconcile("2026-10").awaiting_funds

@@ -253,6 +253,20 @@ def test_rows_of_each_kind_make_items_of_that_kind(october: Closing, kind: str) 
     table.validate(full=True)
 
 
+@pytest.mark.parametrize(
+    ("direction", "step"),
+    [
+        ("CRDT", "Return it, or ask the payer what it is for"),
+        ("DBIT", "Ask for the second payment back"),
+    ],
+)
+def test_a_duplicate_is_returned_or_asked_back_by_its_direction(
+    october: Closing, direction: str, step: str
+) -> None:
+    (item,) = items_of(october, lines=[line(outcome="duplicate", direction=direction)])
+    assert item.next_step == step
+
+
 def test_every_kind_of_item_is_in_the_table_of_kinds() -> None:
     assert set(BY_KIND) | set(UNSEEN) == set(KINDS)
 

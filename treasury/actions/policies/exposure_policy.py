@@ -41,7 +41,9 @@ def with_exposure_amounts(limits: Any, text: str) -> None:
                 near = nearest(currency, EXPONENTS)
                 raise InputError(
                     f"{name}: {clean(currency)[:40]!r} is not a currency or coin",
-                    do=f"write {near} if you mean that" if near else "write a code of ISO 4217",
+                    do=f"write {near} if you mean that"
+                    if near
+                    else "write a currency or coin code",
                 )
             currencies[currency] = _limit(limit, name)
 
@@ -49,7 +51,7 @@ def with_exposure_amounts(limits: Any, text: str) -> None:
 def _limit(value: Any, name: str) -> Decimal:
     if isinstance(value, Decimal) and not value.is_finite():
         raise InputError(f"{name}: {value} is not a limit", do="delete the line for no limit")
-    if isinstance(value, Decimal):  # TOML parsers return a float for a number with a point.
+    if isinstance(value, Decimal):  # A number with a point is a float in TOML.
         key = name.rpartition(".")[2]
         raise InputError(
             f"{name}: {value} is a float in TOML", do=f'write it in quotes: {key} = "{value}"'

@@ -157,10 +157,8 @@ class BankReconciliation(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=
 
     @property
     def compares(self) -> bool:
-        """Whether the file names one of our bank accounts."""
-        return any(
-            finding != NOT_COMPARED for finding in self.accounts.arrow["finding"].to_pylist()
-        )
+        """Whether the file names one of our bank accounts in scope."""
+        return bool(compared_findings(self.accounts.arrow.to_pylist()))
 
     @property
     def agrees(self) -> bool:

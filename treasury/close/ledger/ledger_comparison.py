@@ -98,9 +98,8 @@ class LedgerComparison(Tables, msgspec.Struct, frozen=True, eq=False, kw_only=Tr
 
     @property
     def compares(self) -> bool:
-        """Whether the file names one of our accounts."""
-        findings = set(self.lines.arrow["finding"].to_pylist())
-        return bool(findings - {NOT_COMPARED})
+        """Whether the file names an account in scope."""
+        return bool(compared_findings(self.lines.arrow.to_pylist()))
 
     @property
     def agrees(self) -> bool:

@@ -1,4 +1,4 @@
--- One row per bank line among $ids that has a booking day, in its current form. Superseded and withdrawn lines
--- are included.
+-- One row per bank line among $ids that has a booking day, as it is stored now. Superseded and withdrawn lines,
+-- which no longer count, are included.
 SELECT entry_id, booking_date, account, direction, amount, currency
 FROM statement_entries WHERE booking_date IS NOT NULL AND entry_id IN (SELECT unnest($ids))

@@ -32,8 +32,8 @@ _NEVER: Final = pa.null()
 
 _NUMBER: Final = pa.decimal256(76, 18)
 """Type in which an amount is parsed. Arrow's reader overflows without an error if a number has too
-many digits. A number that overflows even this wide type is far beyond the range of amounts; the
-cast to an amount refuses every number out of range.
+many digits. A number that overflows even this wide type becomes one that is still far too large, so
+the cast to an amount refuses it.
 """
 
 _TYPES: Final = {bool: BOOL, int: INTEGER, Decimal: _NUMBER, datetime: TEXT, str: TEXT}

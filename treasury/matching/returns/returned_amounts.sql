@@ -1,5 +1,5 @@
--- One row per line of which money was returned, with the total of its returns, the day of the first one, and one
--- of their reasons.
+-- One row per line whose money was returned, in whole or in part, with the total of its returns, the day of the
+-- first one, and one of their reasons.
 SELECT
     original_id AS entry_id,
     CAST(sum(amount) AS DECIMAL(38, 18)) AS amount,

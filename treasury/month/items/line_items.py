@@ -36,6 +36,8 @@ def line_items(facts: Facts) -> Iterator[OpenItem]:
         is_expected = line["outcome"] != "unreferenced" or not facts.expects_nothing
         state = _LINES[line["outcome"] if is_expected else "not_reconciled"]
         particulars: dict[str, Any] = {"state": state.screen, "since": line["booking_date"]}
+        if line["outcome"] == "duplicate" and line["direction"] == "CRDT":
+            particulars["next_step"] = "Return it, or ask the payer what it is for"
         if (difference := differences.get(line["entry_id"])) is not None:
             particulars |= {name: difference[name] for name in ("state", "next_step", "request_id")}
         yield _line_item(facts, state.kind, line["entry_id"], line, **particulars)

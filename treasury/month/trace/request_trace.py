@@ -10,10 +10,13 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from typing import Any, Final
 
+import msgspec
+
 from treasury.core.money import total
 from treasury.month.differences import TELLERS, Today, difference_rows
-from treasury.month.funding import FundingRow, funding_rows, mark_words
-from treasury.month.states import waiting_on
+from treasury.month.funding import ACCOUNT_CHANGED, FundingRow, funding_rows, mark_words
+from treasury.month.funding_words import CHANGED_ACCOUNTS, do_not_pay
+from treasury.month.states import PAYABLE, waiting_on
 from treasury.month.trace.hops import (
     bank_line,
     event_hop,
@@ -75,6 +78,8 @@ class RequestHops(Records):
         waiting = self.rows("SELECT * FROM funding WHERE request_id = ?", request_id)
         terms = self.question.rules, self.question.today
         funding = next(iter(funding_rows(waiting, *terms, self.remarks)), None)
+        if funding is not None and funding.state in PAYABLE:
+            funding = self._with_changed_account(funding)
         return TraceParts(
             title=f"{name}, {way} of {words(gross, currency)}, {request['status']}",
             hops=tuple(hops),
@@ -245,8 +250,20 @@ class RequestHops(Records):
         yield from self._on_chain(request)
         yield from self._hash_problem(request["id"])
 
+    def _with_changed_account(self, funding: FundingRow) -> FundingRow:
+        """Return a payable row as not payable if its account is not the one paid before."""
+        paid = {row["id"]: row["paid_account"] for row in self.rows(CHANGED_ACCOUNTS)}
+        if funding.request not in paid:
+            return funding
+        step = funding.next_step
+        if not funding.marked:
+            step = do_not_pay(paid[funding.request], funding.to_account)
+        return msgspec.structs.replace(funding, state=ACCOUNT_CHANGED, next_step=step)
+
     def _step_of(self, request_id: str, funding: FundingRow | None) -> str:
         """Return the next step of a request, from the month's differences or its funding state."""
+        if funding is not None and funding.state == ACCOUNT_CHANGED:
+            return _state_and_step(funding.state, funding.next_step)
         question = self.question
         today = Today(question.today, question.month.last, question.zone, question.rules)
         steps = {

@@ -49,7 +49,7 @@ def recompute(folder: Path) -> Recomputed:
 
 
 def memory_bound() -> int:
-    """Return the memory limit for a pack: half of the machine's bytes; 0 (none) on Windows."""
+    """Return the limit for a pack in bytes: half of the machine's memory; 0 (none) on Windows."""
     if sys.platform == "win32":
         return 0
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2

@@ -73,7 +73,7 @@ class MtFields:
         self._line = 0
 
     def __iter__(self) -> Iterator[MtField | MtMovements]:
-        """Yield fields and movements. Raises StatementError for a too long line or field."""
+        """Yield fields and movements. Raises StatementError if one is too long."""
         unfinished = "\n"
         for text in self.text:
             unfinished += text

@@ -3,7 +3,7 @@
 -- person decides them anyway. Leading zeros in groups of digits are ignored. One of these conditions holds:
 -- - The text continues to the longer code, before or after the code that it writes.
 -- - A field ends with the code, and the field's length is one at which banks cut off texts. The longer code
---   begins with the code. If there are very many such longer codes, only the first five are included.
+--   begins with the code. Of several such longer codes, only the first five in alphabetical order are included.
 WITH texts_read AS (
     SELECT r.entry_id, r.code, r.serial, f.field, f.text,
         regexp_replace(f.text, '[^\p{L}\p{N}]+', '', 'g') AS letters,

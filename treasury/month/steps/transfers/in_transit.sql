@@ -3,8 +3,8 @@
 -- - For an off-ramp, its transaction hash had been given to the service, and no line booked by then is matched
 --   to it.
 --
--- Requests that were stopped by the month's end are excluded. `may_have_arrived_on` is the day of a line that
--- may be the arrival and needs a decision.
+-- Requests that were cancelled, rejected or denied, or had failed, by the month's end are excluded.
+-- `may_have_arrived_on` is the day of a line that may be the arrival and needs a decision.
 SELECT
     'on-ramp, debited and not delivered' AS what,
     r.payment_reference AS reference,

@@ -1,6 +1,6 @@
--- One row per incoming row of a report or a CSV export that is not written itself, if it has texts about its
--- payment and the written or stored row with the same id has none. A row that only names the counterparty
--- gives its texts only to a row without a counterparty.
+-- One row per incoming row of a report or a CSV export with texts that are copied to another row. It is not written
+-- itself, it has texts about its payment, and the written or stored row with the same id has none. A row that only
+-- names the counterparty gives its texts only to a row without a counterparty.
 WITH wordless AS (
     FROM chosen_wordless
     UNION ALL
