@@ -161,14 +161,23 @@ def funding_table(
     return connection.sql(_TABLE).to_arrow_table().cast(FUNDING)
 
 
-def do_not_pay(paid_account: str, account: str) -> str:
-    """Return the next step of a request with another account than was paid before.
+def checked_account(row: Mapping[str, Any], paid: Mapping[str, str]) -> tuple[str, str]:
+    """Return the state and next step of a row of FUNDING, with its account compared.
 
-    Both accounts are shown in full, because their last characters may be equal.
+    `paid` has the account paid before, by the id of a request with another account
+    (CHANGED_ACCOUNTS). A payable state is then ACCOUNT CHANGED. Both accounts are shown in full,
+    because their last characters may be equal. If the request is marked as sent, its next step
+    stays: to ask the colleague who marked it.
     """
-    return clean(
-        f"Do not pay: the account was {paid_account} before, is {account}; call the provider on a"
-        " number you know; if it confirms the account, pay by hand and mark it as sent"
+    state, step = row["state"], row["next_step"]
+    if row["request"] not in paid or state not in PAYABLE:
+        return state, step
+    if row["marked"]:
+        return ACCOUNT_CHANGED, step
+    return ACCOUNT_CHANGED, clean(
+        f"Do not pay: the account was {paid[row['request']]} before, is {row['to_account']}; call"
+        " the provider on a number you know; if it confirms the account, pay by hand and mark it as"
+        " sent"
     )
 
 
@@ -184,16 +193,8 @@ def with_changed_accounts(rows: pa.Table, snapshot: Snapshot | None) -> pa.Table
     paid = {row["id"]: row["paid_account"] for row in snapshot.select(CHANGED_ACCOUNTS).to_pylist()}
     if not paid:
         return rows
-    states, steps = rows["state"].to_pylist(), rows["next_step"].to_pylist()
-    columns = ("request", "to_account", "marked")
-    read = zip(*(rows[name].to_pylist() for name in columns), strict=True)
-    for place, (request, account, marked) in enumerate(read):
-        if request not in paid or states[place] not in PAYABLE:
-            continue
-        states[place] = ACCOUNT_CHANGED
-        # If the request is marked as sent, its next step is to ask the colleague who marked it.
-        if not marked:
-            steps[place] = do_not_pay(paid[request], account)
+    read = rows.select(["request", "state", "next_step", "to_account", "marked"]).to_pylist()
+    states, steps = zip(*(checked_account(row, paid) for row in read), strict=True)
     for name, values in (("state", states), ("next_step", steps)):
         rows = rows.set_column(rows.column_names.index(name), name, pa.array(values, TEXT))
     return rows

@@ -15,8 +15,8 @@ import msgspec
 from treasury.core.money import total
 from treasury.month.differences import TELLERS, Today, difference_rows
 from treasury.month.funding import ACCOUNT_CHANGED, FundingRow, funding_rows, mark_words
-from treasury.month.funding_words import CHANGED_ACCOUNTS, do_not_pay
-from treasury.month.states import PAYABLE, waiting_on
+from treasury.month.funding_words import CHANGED_ACCOUNTS, checked_account
+from treasury.month.states import waiting_on
 from treasury.month.trace.hops import (
     bank_line,
     event_hop,
@@ -78,8 +78,10 @@ class RequestHops(Records):
         waiting = self.rows("SELECT * FROM funding WHERE request_id = ?", request_id)
         terms = self.question.rules, self.question.today
         funding = next(iter(funding_rows(waiting, *terms, self.remarks)), None)
-        if funding is not None and funding.state in PAYABLE:
-            funding = self._with_changed_account(funding)
+        if funding is not None:
+            paid = {row["id"]: row["paid_account"] for row in self.rows(CHANGED_ACCOUNTS)}
+            state, step = checked_account(msgspec.structs.asdict(funding), paid)
+            funding = msgspec.structs.replace(funding, state=state, next_step=step)
         return TraceParts(
             title=f"{name}, {way} of {words(gross, currency)}, {request['status']}",
             hops=tuple(hops),
@@ -249,16 +251,6 @@ class RequestHops(Records):
         yield Hop("Wallet", state, says, at=at, evidence=evidence, **_coins(request))
         yield from self._on_chain(request)
         yield from self._hash_problem(request["id"])
-
-    def _with_changed_account(self, funding: FundingRow) -> FundingRow:
-        """Return a payable row as not payable if its account is not the one paid before."""
-        paid = {row["id"]: row["paid_account"] for row in self.rows(CHANGED_ACCOUNTS)}
-        if funding.request not in paid:
-            return funding
-        step = funding.next_step
-        if not funding.marked:
-            step = do_not_pay(paid[funding.request], funding.to_account)
-        return msgspec.structs.replace(funding, state=ACCOUNT_CHANGED, next_step=step)
 
     def _step_of(self, request_id: str, funding: FundingRow | None) -> str:
         """Return the next step of a request, from the month's differences or its funding state."""
