@@ -53,18 +53,21 @@ def statements_words(proof: Proof) -> str:
     return f"{proof.proved} of {proof.accounts} proved{reach}"
 
 
-def signature_words(closing: Closing) -> str:
-    """Return in words who signed the close and when, or which signature is missing."""
+def signature_words(closing: Closing, *, with_command: bool = True) -> str:
+    """Return in words who signed the close and when, or which signature is missing.
+
+    With `with_command`, a missing signature is followed by the shell command that gives it.
+    """
     zone, month = closing.zone, closing.r.month
     if closing.period is not None:
         return closed_words(closing.period, zone, month.year)
     if closing.preparation is not None:
         at = moment(closing.preparation.prepared_at, zone, month.year)
         by = closing.preparation.close.prepared_by
-        return clean(
-            f"prepared by {by}, {at}; a second person signs: treasury close {month} --sign"
-        )
-    return f"not prepared: treasury close {month}"
+        words, command = f"prepared by {by}, {at}; a second person signs", " --sign"
+    else:
+        words, command = "not prepared", ""
+    return clean(f"{words}: treasury close {month}{command}" if with_command else words)
 
 
 class SignOff(msgspec.Struct, frozen=True):

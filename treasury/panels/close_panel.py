@@ -8,7 +8,6 @@ the journal's: the panel asks it before a step and shows the refusal.
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from typing import Any, ClassVar, Final, Literal
 import pyarrow as pa
 
 from treasury.close.checklist import Checklist
+from treasury.close.close_words import signature_words
 from treasury.close.closing import Closing
 from treasury.close.signing.step_sentences import CloseStep
 from treasury.core.calendar import Month, parse_day
@@ -64,7 +64,6 @@ _LEDGER_FILES: Final = {"ledger": "Ledger balances…", "books": "Ledger posting
 """For each file of the ledger: the button that takes it."""
 _WITH_REASON: Final = ("withdraw", "reopen")
 """The steps that need a reason."""
-_COMMAND: Final = re.compile(r": treasury close \S+(?: --sign)?$")
 _GROUP: Final = "group_"
 """The beginning of the name of a button that shows the items of a blocker."""
 
@@ -176,8 +175,10 @@ class ClosePanel(NotingPanel):
                 label = f"{blocker.label}: {blocker.items:,}{worth}{carrying}"
                 name = f"{_GROUP}{kind}_{blocker.currency}"
                 blockers.append(Button(name, label, "link", enabled=idle))
-            # The steps are buttons here, so no command is named.
-            found = _COMMAND.sub("", check.found)
+            found = check.found
+            if check.title == "Lock" and closing.period is None:
+                # The signatures are buttons here, so no command is named.
+                found = signature_words(closing, with_command=False)
             lines.append(CheckLine(check.title, check.state, found, tuple(blockers)))
         buttons, notes = [], []
         for name, step in self._steps.items():
