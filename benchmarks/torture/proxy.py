@@ -50,7 +50,7 @@ PAGES: Final = {
     ),
 }  # fmt: skip
 NEVER_THE_SERVICE: Final = (301, 302, 307, 407, 408, 421, 425, 428, 451, 499, 502, 503, 504, 511)
-"""Statuses that never mean a refusal by the service, whatever the body is."""
+"""Statuses that never mean a refusal by the service, with any body."""
 SERVICE_SHAPE: Final = (
     b'{"success":false,"errors":[{"code":"VALIDATION_ERROR","message":"Not allowed."}]}'
 )
